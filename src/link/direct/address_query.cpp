@@ -72,7 +72,7 @@ bool AddressQuery::open() noexcept {
 
 bool AddressQuery::find(std::uint64_t address, Mapping& mapping, Names names) noexcept {
     char name[kNameBytesMax];
-    unanswered_ = false;
+    query_failed_ = false;
     for (int attempt = 0; attempt < 2; ++attempt) {
         ProcmapQuery query{};
         query.size = sizeof query;
@@ -93,7 +93,7 @@ bool AddressQuery::find(std::uint64_t address, Mapping& mapping, Names names) no
         // The program may have closed the descriptor and reused its number.
         if (!open()) break;
     }
-    unanswered_ = true;
+    query_failed_ = true;
     return false;
 }
 

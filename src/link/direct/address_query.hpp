@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // address_query.hpp - queries the kernel for the mapping at an address of the calling process.
 //
-// Idea     PROCMAP_QUERY of /proc/self/maps (Linux 6.11) describes one mapping, in 0.2 us. Older
+// Idea     The ioctl PROCMAP_QUERY of /proc/self/maps (Linux 6.11) describes one mapping. Older
 //          kernels only list all mappings as text, which is too slow to read before every call.
 #pragma once
 
@@ -15,9 +15,9 @@ namespace weft::link {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
 
-/// A long-lived file descriptor. A program may close all descriptors, and then open its own files
-/// under the same numbers. intact() compares the inode and device of the open file with the
-/// original ones.
+/// A long-lived file descriptor. The program may close all descriptors, and its own files may then
+/// get their numbers. So intact() compares the inode and device of the open file with the original
+/// ones.
 class KeptFile {
   public:
     KeptFile() = default;
@@ -84,19 +84,19 @@ class AddressQuery {
 
     /// Returns true if the kernel answered a first query in the constructor.
     [[nodiscard]] bool available() const noexcept { return available_; }
-    /// Fills in the mapping that covers the address or, if none does, the next one above it.
-    /// Returns false if no such mapping exists, or if the query failed (see unanswered()).
+    /// Fills in the mapping that covers the address, or the next mapping above the address. Returns
+    /// false if no such mapping exists, or if query_failed().
     [[nodiscard]] bool find(std::uint64_t address, Mapping& mapping,
                             Names names = Names::no) noexcept;
-    /// Returns true if the last find() failed for another reason than that no mapping exists.
-    [[nodiscard]] bool unanswered() const noexcept { return unanswered_; }
+    /// Returns true if the kernel did not answer the last find().
+    [[nodiscard]] bool query_failed() const noexcept { return query_failed_; }
 
   private:
     [[nodiscard]] bool open() noexcept;
 
     KeptFile maps_;
     bool available_;
-    bool unanswered_ = false;
+    bool query_failed_ = false;
 };
 
 }  // namespace weft::link

@@ -31,10 +31,10 @@ bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, st
     return true;
 }
 
-/// Bytes of one piece of a copy through detour(). A piece stays in the processor's own cache.
-constexpr std::size_t kDetourBytes = 8 * kPageBytes;
+/// Bytes that are copied at once through the staging memory. They stay in the core's own cache.
+constexpr std::size_t kStagingBytes = 8 * kPageBytes;
 
-/// Returns the limits with defaults filled in. `peers` of the options includes the calling rank.
+/// Returns the limits with defaults filled in. options.peers includes the calling rank.
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
     const auto local =
@@ -50,7 +50,7 @@ AdoptionLimits limits_of(const DirectOptions& options) {
 
 DirectMemory::DirectMemory(DirectOptions options)
     : options_(std::move(options)),
-      adopted_(options_.mode, limits_of(options_)),
+      remapped_(options_.mode, limits_of(options_)),
       bounce_(options_.mode == DirectMode::copy ? std::span<std::byte>() : options_.bounce),
       windows_(options_.limits.prices) {}
 
@@ -77,11 +77,11 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     const AdoptionPrices& prices = options_.limits.prices;
     const std::uint64_t copies_ns = prices.of_copies(copies);
     const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
-    // Peers copy at the same time, so their copies take less time than the sum. A bounced buffer is
-    // copied by its owner alone.
+    // Peers copy at the same time, so the elapsed time is less than the sum of their copies. A
+    // bounced buffer is copied by its owner alone.
     const std::uint64_t elapsed_ns = copies_ns / std::min(copies.at_once, options_.processors);
     const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < elapsed_ns;
-    if (adopted_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
+    if (remapped_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
     if (bounces) bounce(exposure);
     return exposure;
 }
@@ -97,14 +97,14 @@ void DirectMemory::bounce(base::Exposure& exposure) noexcept {
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
     exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
     exposure.reach.method = base::AccessMethod::bounced;
-    // While peers still read the copy, the owner may start its next call, so the area must have
-    // room for that call's buffer.
+    // A separate copy lets the owner start its next call while peers still read. The area must have
+    // room for the next call's buffer, too.
     exposure.separate_copy =
         exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
 
 void DirectMemory::unexpose(const base::Exposure& exposure) noexcept {
-    if (exposure.reach.method == base::AccessMethod::remapped) adopted_.unexpose(exposure);
+    if (exposure.reach.method == base::AccessMethod::remapped) remapped_.unexpose(exposure);
     if (exposure.reach.method != base::AccessMethod::bounced) return;
     if (exposure.access != base::Access::read)
         base::copy_bytes(exposure.data, exposure.alias, exposure.bytes);
@@ -113,7 +113,7 @@ void DirectMemory::unexpose(const base::Exposure& exposure) noexcept {
 
 void DirectMemory::revoke(const base::Exposure& exposure) noexcept {
     // The piece of a bounced buffer is not freed: peers may still write to it.
-    if (exposure.reach.method == base::AccessMethod::remapped) adopted_.revoke(exposure);
+    if (exposure.reach.method == base::AccessMethod::remapped) remapped_.revoke(exposure);
 }
 
 std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t bytes) noexcept {
@@ -125,34 +125,35 @@ std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t 
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
-/// Returns memory for kDetourBytes at the same offset within a page as address `address`. Returns
-/// nullptr if a direct copy is fast, because `distance` from source to target is not one of the
-/// slow ones (base/copy.hpp), or if no memory can be allocated.
-std::byte* DirectMemory::detour(std::uint64_t address, std::uint64_t distance,
-                                std::uint64_t bytes) noexcept {
+/// Returns kStagingBytes of memory at the same offset within a page as `address`. Returns nullptr
+/// if no memory can be allocated, or if a direct copy is fast: base/copy.hpp lists the distances
+/// from source to target at which copies are slow.
+std::byte* DirectMemory::staging_for(std::uint64_t address, std::uint64_t distance,
+                                     std::uint64_t bytes) noexcept {
     if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(distance, 0) ||
         !base::has_slow_distances())
         return nullptr;
-    if (detour_ == nullptr) detour_.reset(new (std::nothrow) std::byte[kDetourBytes + kPageBytes]);
-    if (detour_ == nullptr) return nullptr;
-    const auto start = reinterpret_cast<std::uintptr_t>(detour_.get());
-    return detour_.get() + base::page_distance(address, start);
+    if (staging_ == nullptr)
+        staging_.reset(new (std::nothrow) std::byte[kStagingBytes + kPageBytes]);
+    if (staging_ == nullptr) return nullptr;
+    const auto start = reinterpret_cast<std::uintptr_t>(staging_.get());
+    return staging_.get() + base::page_distance(address, start);
 }
 
-/// Copies to or from `address` in the peer, if necessary through the memory of detour().
+/// Copies to or from `address` in the peer, through staging memory if a direct copy would be slow.
 bool DirectMemory::copy(Copy call, Rank peer, std::uint64_t address, std::byte* local,
                         std::uint64_t bytes) noexcept {
     const pid_t pid = options_.peers[peer].pid;
     if (pid == 0) return false;
     const bool reads = call == &::process_vm_readv;
     const auto own = reinterpret_cast<std::uintptr_t>(local);
-    std::byte* const piece = detour(address, reads ? own - address : address - own, bytes);
-    if (piece == nullptr) return copy_all(call, pid, local, address, bytes);
-    for (std::uint64_t at = 0; at < bytes; at += kDetourBytes) {
-        const std::uint64_t size = std::min<std::uint64_t>(kDetourBytes, bytes - at);
-        if (!reads) base::copy_bytes(piece, local + at, size);
-        if (!copy_all(call, pid, piece, address + at, size)) return false;
-        if (reads) base::copy_bytes(local + at, piece, size);
+    std::byte* const staging = staging_for(address, reads ? own - address : address - own, bytes);
+    if (staging == nullptr) return copy_all(call, pid, local, address, bytes);
+    for (std::uint64_t at = 0; at < bytes; at += kStagingBytes) {
+        const std::uint64_t size = std::min<std::uint64_t>(kStagingBytes, bytes - at);
+        if (!reads) base::copy_bytes(staging, local + at, size);
+        if (!copy_all(call, pid, staging, address + at, size)) return false;
+        if (reads) base::copy_bytes(local + at, staging, size);
     }
     return true;
 }

@@ -4,12 +4,13 @@
 // Idea     Before a call the owner exposes its buffer and sends a base::Reach, which states how
 //          local peers can access it:
 //          - segment: the buffer is in the owner's segment, which peers have mapped.
-//          - adopted: its pages belong to an object that peers can map (remapped_memory.hpp).
+//          - remapped: its pages belong to an object that peers can map (remapped_memory.hpp).
 //          - bounced: the owner keeps a copy of the buffer in its segment (BounceArea).
 //          - copied: the kernel copies between the two processes.
+//          In names and options, "adopted" means remapped.
 // Holds    Every buffer can be exposed. expose() and unexpose() of a buffer in the segment or in
-//          adopted memory allocate nothing and make at most one system call. map() of a block whose
-//          pages are already mapped makes no system call.
+//          remapped memory allocate nothing and make at most one system call. map() of a block
+//          whose pages are already mapped makes no system call.
 #pragma once
 
 #include <sys/types.h>
@@ -33,10 +34,10 @@
 namespace weft::link {
 
 /// Part of the calling rank's segment, for copies of buffers that local peers cannot map. The owner
-/// copies a buffer to a piece of this area before a call. After the call, it copies the piece back
-/// if peers may have written to it. No function allocates. New pieces are at the lowest free
-/// address, so that few pages are touched. The piece of a failed call is never freed, because peers
-/// may still write to it.
+/// copies a buffer to a piece of this area before a call. After the call, the owner copies the
+/// piece back if peers may have written to it. No function allocates. A new piece is at the lowest
+/// free address, so that few pages are touched. The piece of a failed call is never freed, because
+/// peers may still write to it.
 class BounceArea {
   public:
     static constexpr std::size_t kPieces = 8;  ///< largest number of pieces in use at a time
@@ -48,7 +49,7 @@ class BounceArea {
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
     /// Returns a piece of at least `bytes` bytes, or nullptr if the area has no space for it.
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
-        const auto [begin, at] = find(bytes);
+        const auto [begin, at] = find_gap(bytes);
         if (begin == kNowhere) return nullptr;
         const auto used_end = pieces_.begin() + count_++;
         std::copy_backward(pieces_.begin() + at, used_end, used_end + 1);
@@ -66,7 +67,7 @@ class BounceArea {
         --count_;
     }
     [[nodiscard]] bool has_room(std::uint64_t bytes) const noexcept {
-        return find(bytes).begin != kNowhere;
+        return find_gap(bytes).begin != kNowhere;
     }
 
   private:
@@ -77,11 +78,11 @@ class BounceArea {
     /// Free space before, between or after pieces.
     struct Gap {
         std::uint64_t begin = kNowhere;  ///< offset in the area; kNowhere: no space
-        std::size_t at = 0;              ///< index in `pieces_` for a piece in the gap
+        std::size_t at = 0;              ///< index that a piece in the gap gets in `pieces_`
     };
     static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
 
-    [[nodiscard]] Gap find(std::uint64_t bytes) const noexcept {
+    [[nodiscard]] Gap find_gap(std::uint64_t bytes) const noexcept {
         if (bytes > bytes_max() || count_ == kPieces) return {};
         const std::uint64_t needed = base::round_up(bytes, kPageBytes);
         std::uint64_t begin = 0;
@@ -96,10 +97,10 @@ class BounceArea {
     std::size_t count_ = 0;
 };
 
-/// Process and segment of a rank of the job, in the calling rank.
+/// A rank of the job, as the calling rank accesses it.
 struct DirectPeer {
-    pid_t pid = 0;                 ///< 0: not on this node
-    std::byte* segment = nullptr;  ///< the peer's segment in this process; nullptr: not mapped
+    pid_t pid = 0;                 ///< its process; 0: the rank is remote
+    std::byte* segment = nullptr;  ///< its segment, mapped in this process; nullptr: not mapped
 };
 
 struct DirectOptions {
@@ -108,21 +109,19 @@ struct DirectOptions {
     std::vector<DirectPeer> peers;  ///< all ranks of the job, by rank
     std::uint32_t processors = 1;   ///< processors that the host's ranks may use; at least 1
     DirectMode mode = DirectMode::automatic;
-    /// bytes_max 0 means this rank's share of a quarter of the machine's memory.
+    /// A bytes_max of 0 means this rank's share of a quarter of the machine's memory.
     AdoptionLimits limits = {.bytes_max = 0};
 };
 
-/// Exposes buffers of the calling rank and accesses exposed buffers of local peers. One thread at a
-/// time may use an object. Exposed memory must stay allocated until unexpose() or revoke().
+/// Exposes buffers of the calling rank and accesses exposed buffers of local peers. Not
+/// thread-safe. Exposed memory must stay allocated until unexpose() or revoke().
 class DirectMemory {
   public:
     explicit DirectMemory(DirectOptions options);
-    DirectMemory(const DirectMemory&) = delete;
-    DirectMemory& operator=(const DirectMemory&) = delete;
 
     /// Makes [data, data + bytes) accessible to local peers until unexpose(). Until then the owner
     /// must use `alias` of the result instead of `data`. `copies` describes the copies that the
-    /// kernel has to make if peers cannot map the buffer. expose() compares their cost.
+    /// kernel has to make if peers cannot map the buffer; their cost decides the method.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept;
     /// Exposes a buffer of which one peer needs all bytes.
@@ -132,18 +131,18 @@ class DirectMemory {
     }
     /// Ends an exposure that no peer uses any more. Data that peers wrote is at `data` afterwards.
     void unexpose(const base::Exposure& exposure) noexcept;
-    /// Ends an exposure of a failed call, which peers may still be executing. Later writes of peers
-    /// do not change an adopted or bounced buffer, but may change one with another method.
+    /// Ends an exposure of a failed call, which peers may still be executing. Their later writes do
+    /// not reach a remapped or bounced buffer, but may reach any other buffer.
     void revoke(const base::Exposure& exposure) noexcept;
 
     /// Returns the address of a local peer's exposed block in the calling rank, or nullptr if only
-    /// read() and write() can access it. `bytes` is the size of the part whose pages are mapped now
-    /// instead of at the first access. The pointer is valid until the peer unexposes the block or
+    /// read() and write() can access the block. The pages of its first `bytes` bytes are populated,
+    /// so that accesses do not fault. The pointer is valid until the peer unexposes the block or
     /// PeerWindows::kWindowsMax - 1 other objects have been requested.
     [[nodiscard]] std::byte* map(Rank peer, const base::Reach& reach,
                                  std::uint64_t bytes = 0) noexcept;
 
-    /// Copy by the kernel between `address` in a local peer and the calling rank's memory. Return
+    /// Have the kernel copy between `address` in a local peer and the calling rank's memory. Return
     /// false if the kernel refuses; some bytes may have been copied.
     [[nodiscard]] bool read(Rank peer, std::uint64_t address, std::byte* to,
                             std::uint64_t bytes) noexcept {
@@ -155,16 +154,16 @@ class DirectMemory {
         return copy(&::process_vm_writev, peer, address, const_cast<std::byte*>(from), bytes);
     }
     [[nodiscard]] RemappedMemory::Counters adoption_counters() const noexcept {
-        return adopted_.counters();
+        return remapped_.counters();
     }
-    /// Returns the reason why this process adopts no buffer; empty if it adopts buffers.
-    [[nodiscard]] std::string_view adoption_off() const noexcept { return adopted_.off(); }
+    /// Returns the reason why this process remaps no buffer; empty if it remaps buffers.
+    [[nodiscard]] std::string_view adoption_off() const noexcept { return remapped_.off(); }
     [[nodiscard]] const PeerWindows::Counters& window_counters() const noexcept {
         return windows_.counters();
     }
 
     /// Permits all processes of the user to copy this process's memory. By default the security
-    /// module Yama may permit only parent processes. Must precede the first copy.
+    /// module Yama may permit only ancestors. Call this before peers copy.
     static void allow_copying() noexcept;
     /// Returns true if the kernel copies from process `pid`: reads the word at `address` in that
     /// process and compares it with `expected`.
@@ -177,13 +176,14 @@ class DirectMemory {
     using Copy = decltype(&::process_vm_readv);
     [[nodiscard]] bool copy(Copy call, Rank peer, std::uint64_t address, std::byte* local,
                             std::uint64_t bytes) noexcept;
-    std::byte* detour(std::uint64_t address, std::uint64_t distance, std::uint64_t bytes) noexcept;
+    std::byte* staging_for(std::uint64_t address, std::uint64_t distance,
+                           std::uint64_t bytes) noexcept;
 
     DirectOptions options_;
-    RemappedMemory adopted_;
+    RemappedMemory remapped_;
     BounceArea bounce_;
     PeerWindows windows_;
-    std::unique_ptr<std::byte[]> detour_;  ///< memory of detour(), allocated on first use
+    std::unique_ptr<std::byte[]> staging_;  ///< memory of staging_for(), allocated on first use
 };
 
 }  // namespace weft::link

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// interposers.cpp - replaces madvise() and mremap(), so that they work on remapped memory.
+// interposers.cpp - definitions of madvise() and mremap() that also work on remapped memory.
 //
 // Why      Remapped memory is shared memory: the kernel's MADV_DONTNEED would not clear it. Also,
 //          remapping divides a mapping of the program into several, and the kernel's mremap()
@@ -9,8 +9,8 @@
 //          define both functions and forward the calls (weft/preload.h).
 // Holds    Without remapped memory, a call costs one additional load. The C library's functions are
 //          looked up when this library is loaded, not at the first call: dlsym() may allocate
-//          memory, and the first call may come from an allocator. Calls before the look-up are made
-//          as system calls. A program's direct system calls are not intercepted.
+//          memory, and the first call may come from an allocator. Calls before the look-up become
+//          system calls. System calls that the program makes directly are not intercepted.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -31,7 +31,7 @@ namespace weft::link {
 inline constexpr int kGuardInstall = 102;  ///< MADV_GUARD_INSTALL, since Linux 6.13
 
 /// madvise() and mremap() of memory that is partly remapped. The memory may have several mappings,
-/// and each is handled separately. Remapped pages are freed in their object, replaced by zeros, or
+/// which are handled one by one. Remapped pages are freed in their object, replaced by zeros, or
 /// moved. The kernel handles other pages.
 class RemappedCalls {
   public:
@@ -79,7 +79,7 @@ class RemappedCalls {
     /// Performs mremap() for memory that is partly remapped: moves its mappings one by one, and
     /// adds private pages if the size grows. Sets errno as for a single private mapping.
     [[nodiscard]] void* move(Pages from, std::uint64_t bytes, int flags, void* fixed) noexcept {
-        const RemappedRanges::Change change(ranges_);
+        const RemappedRanges::Lock lock(ranges_);
         const auto refuse = [](int error) {
             errno = error;
             return MAP_FAILED;
@@ -136,7 +136,7 @@ class RemappedCalls {
 
   private:
     [[nodiscard]] bool find_mapping(std::uint64_t address, Mapping& mapping) noexcept {
-        const RemappedRanges::Change change(ranges_);
+        const RemappedRanges::Lock lock(ranges_);
         return ranges_.query_.find(address, mapping, AddressQuery::Names::yes);
     }
 
@@ -145,12 +145,11 @@ class RemappedCalls {
         auto* const at = reinterpret_cast<void*>(part.begin);
         if (!names_object(mapping.name)) return next(at, part.bytes(), advice);
         if (mapping.shared && advice != kGuardInstall) {
-            // This call checks the pages: the kernel refuses locked pages. It also refuses
-            // MADV_FREE of shared memory; MADV_DONTNEED frees without delay, which MADV_FREE
-            // permits.
+            // This call lets the kernel refuse locked pages. The kernel also refuses MADV_FREE of
+            // shared memory, so MADV_DONTNEED replaces it, which frees the pages at once.
             if (next(at, part.bytes(), advice == MADV_FREE ? MADV_DONTNEED : advice) != 0)
                 return -1;
-            const RemappedRanges::Change change(ranges_);
+            const RemappedRanges::Lock lock(ranges_);
             RemappedRange* const range = ranges_.owner(mapping);
             // During a fork the object's pages must stay, because the child may be copying them.
             if (range != nullptr && ranges_.forks_ == 0 &&
@@ -260,7 +259,7 @@ void* weft_forward_mremap(void* address, std::size_t old_bytes, std::size_t new_
         errno = EINVAL;  // as the kernel does for private memory
         return MAP_FAILED;
     }
-    // The kernel would extend the mapping by the object's next pages, instead of new private ones.
+    // The kernel would extend the mapping by the object's next pages instead of new private pages.
     if (bytes > from.bytes() && calls.has_remapped({from.end - kPageBytes, from.end}))
         return calls.move(from, bytes, flags, fixed);
     void* const result = call_next_mremap(address, old_bytes, new_bytes, flags, fixed);
@@ -290,7 +289,7 @@ bool interposers_are_reached() noexcept {
     const int before = probes_seen.load();
     const auto madvise_of_program = reinterpret_cast<Madvise>(::dlsym(RTLD_DEFAULT, "madvise"));
     const auto mremap_of_program = reinterpret_cast<Mremap>(::dlsym(RTLD_DEFAULT, "mremap"));
-    // The calls have no effect if they reach another definition: all sizes are 0.
+    // All sizes are 0, so the calls have no effect if they reach another definition.
     if (madvise_of_program != nullptr) madvise_of_program(&probe, 0, MADV_NORMAL);
     if (mremap_of_program != nullptr) mremap_of_program(&probe, 0, 0, 0);
     errno = error;

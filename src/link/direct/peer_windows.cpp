@@ -17,7 +17,8 @@
 namespace weft::link {
 namespace {
 
-/// Returns true if the open file is the object of `reach`, so accesses below its size cannot fault.
+/// Returns true if the open file is the object of `reach`. It then cannot shrink, so accesses below
+/// its size cannot fault.
 bool is_object(int file, const base::Reach& reach) noexcept {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -43,8 +44,8 @@ AddressRange map_window(pid_t pid, const base::Reach& reach) noexcept {
     return map_object(file.number(), reach.object_bytes);
 }
 
-/// Maps pages into the page table, five times faster than single faults would. For reading: a read
-/// fault maps several shared pages at once, and maps them writable.
+/// Populates pages, which is faster than single faults. MADV_POPULATE_READ suffices for writes: a
+/// read fault on a shared mapping maps several pages at once, and maps them writable.
 void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end) noexcept {
     if (begin < end)
         ::syscall(SYS_madvise, window.start() + begin, end - begin, MADV_POPULATE_READ);
@@ -52,9 +53,9 @@ void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end
 
 }  // namespace
 
-/// Adds the cost of a copy by the kernel to the debt. Returns true if the debt has reached the cost
-/// of two mappings: of the new object now, and of the evicted object later.
-bool PeerWindows::is_eviction_due(std::uint64_t bytes) noexcept {
+/// Adds the cost of a copy by the kernel to the debt. Returns true if an eviction is due: the debt
+/// has reached the cost of mapping the new object now and the evicted object again later.
+bool PeerWindows::add_copy(std::uint64_t bytes) noexcept {
     debt_ns_ += prices_.of_copies({1, bytes});
     if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {
         ++counters_.passed_over;
@@ -64,8 +65,8 @@ bool PeerWindows::is_eviction_due(std::uint64_t bytes) noexcept {
     return true;
 }
 
-/// Also populates the pages between this block and earlier ones: the populated bytes are one range,
-/// so that each page is populated at most once.
+/// Also populates the pages between this block and earlier ones. So the populated pages are one
+/// range, and each page is populated at most once.
 std::byte* PeerWindows::populate_block(Window& window, const base::Reach& reach,
                                        std::uint64_t bytes) noexcept {
     if (reach.offset >= window.begin && reach.offset + bytes <= window.end)
@@ -88,7 +89,7 @@ std::byte* PeerWindows::find(Rank peer, pid_t pid, const base::Reach& reach,
                                           keys_.begin());
     const bool is_new = index == used_;
     if (is_new && used_ == windows_.size()) {
-        if (!is_eviction_due(bytes)) return nullptr;
+        if (!add_copy(bytes)) return nullptr;
         const auto oldest = std::ranges::min_element(windows_, {}, &Window::last_use);
         index = static_cast<std::size_t>(oldest - windows_.begin());
     } else if (is_new) {

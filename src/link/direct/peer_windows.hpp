@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // peer_windows.hpp - objects of local peers, mapped into the calling rank.
 //
-// Idea     The first use of an object maps all of it, but only the pages of the requested block are
-//          populated. The key of a window is the peer and the number of the object's file
-//          descriptor in the peer. Another generation under the same key means that the peer has
-//          closed the old object. Objects that cannot be mapped have an empty window, so that they
-//          are not tried again.
-// Holds    At most kWindowsMax objects; no allocation after construction. In a full table, a new
-//          object evicts the least recently used one. Ranks often use objects in a cycle, where the
-//          evicted object is the one needed next. So the kernel copies from new objects until these
-//          copies have cost as much as mapping (ski rental, as in seen_buffers.hpp).
-// Why      Mapping costs 50 us, finding a window some ns.
-//          Name, size, user and seals of an opened object are checked, so that an error of a peer
-//          cannot make this rank map another file or cause SIGBUS.
+// Idea     The first use of an object maps all of it, but populates only the pages of the requested
+//          block. The key of a window is the peer and the number of the object's file descriptor in
+//          the peer. Another generation under the same key means that the peer has closed the old
+//          object. The window of an object that cannot be mapped is empty and is not retried.
+// Holds    The table has at most kWindowsMax windows; only its constructor allocates. In a full
+//          one, a new object evicts the least recently used one. Ranks often use objects in a
+//          cycle, where the evicted object is needed next. So the kernel copies from new objects
+//          until the copies have cost the time of mapping (ski rental, as in seen_buffers.hpp).
+// Why      The name, size, user and seals of an opened object are checked, so that an error of a
+//          peer cannot make this rank map another file or cause SIGBUS.
 #pragma once
 
 #include <sys/types.h>
@@ -36,15 +34,15 @@ class PeerWindows {
     struct Counters {
         std::uint64_t mapped = 0;       ///< objects that were mapped
         std::uint64_t refused = 0;      ///< objects that could not be mapped
-        std::uint64_t passed_over = 0;  ///< uses of objects that got no window: the table was full
+        std::uint64_t passed_over = 0;  ///< uses without a window, because the table was full
     };
 
     explicit PeerWindows(const AdoptionPrices& prices = {})
         : prices_(prices), windows_(kWindowsMax) {}
 
-    /// Returns the start of the window of an adopted block's object, or nullptr if the kernel has
-    /// to copy. The pages of `bytes` bytes at `reach.offset` are populated. The window is valid
-    /// until the peer closes the object or kWindowsMax - 1 others have been requested.
+    /// Returns the start of the window of a remapped block's object, or nullptr if the kernel has
+    /// to copy. Populates the pages of `bytes` bytes at reach.offset. The window is valid until the
+    /// peer closes the object or kWindowsMax - 1 others have been requested.
     [[nodiscard]] std::byte* find(Rank peer, pid_t pid, const base::Reach& reach,
                                   std::uint64_t bytes) noexcept;
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
@@ -61,12 +59,12 @@ class PeerWindows {
     /// Populates the pages of a block and returns the start of the window.
     [[nodiscard]] static std::byte* populate_block(Window& window, const base::Reach& reach,
                                                    std::uint64_t bytes) noexcept;
-    [[nodiscard]] bool is_eviction_due(std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool add_copy(std::uint64_t bytes) noexcept;
 
     AdoptionPrices prices_;
     std::array<std::uint64_t, kWindowsMax> keys_{};  ///< peer and descriptor of each window
     std::vector<Window> windows_;
-    std::size_t used_ = 0;       ///< number of windows in use, the first ones
+    std::size_t used_ = 0;       ///< the first used_ windows and keys are in use
     std::uint64_t uses_ = 0;     ///< number of find() calls that returned or made a window
     std::uint64_t debt_ns_ = 0;  ///< cost of copies since the last eviction
     Counters counters_;

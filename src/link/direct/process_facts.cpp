@@ -25,16 +25,16 @@
 namespace weft::link {
 namespace {
 
-/// Returns the load address of the library or program that contains the address, or nullptr.
+/// Returns the load address of the library or program that contains `address`, or nullptr.
 void* base_of(const void* address) noexcept {
     Dl_info info{};
     return address != nullptr && ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// Returns the definition that the program's calls of a function reach. dlsym() returns it, except
-/// in a program at a fixed address that takes the function's address: there the symbol is undefined
-/// and has the address of the program's own jump to the definition. The definition is then in the
-/// first of the later objects that has one.
+/// Returns the definition that the program's calls of a function reach. dlsym() returns it, with
+/// one exception: if a non-PIE program takes the function's address, dlsym() returns the program's
+/// PLT entry, and the symbol there is undefined. The definition is then in the first later object
+/// that has one.
 void* definition_of(const char* name) noexcept {
     void* const found = ::dlsym(RTLD_DEFAULT, name);
     Dl_info info{};
@@ -50,7 +50,7 @@ void* definition_of(const char* name) noexcept {
             if (std::strncmp(object->l_name, "linux-vdso", 10) == 0) continue;
             return nullptr;
         }
-        void* const defined = ::dlsym(handle, name);  // in the object or one that it needs
+        void* const defined = ::dlsym(handle, name);  // may be in a library that the object needs
         ::dlclose(handle);
         if (defined != nullptr && base_of(defined) == base_of(object->l_ld)) return defined;
     }
@@ -89,8 +89,8 @@ class Lines {
 };
 
 /// Returns true if a device may write to memory through this descriptor after a system call has
-/// returned. `path`: the target of the descriptor's link in /proc.
-bool is_of_device(const char* number, std::string_view path) noexcept {
+/// returned. path: the target of the descriptor's link in /proc/self/fd.
+bool gives_device_access(const char* number, std::string_view path) noexcept {
     for (const std::string_view device :
          {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd", "/dev/dri/", "anon_inode:[io_uring]"})
         if (path.starts_with(device)) return true;
@@ -182,7 +182,7 @@ bool has_own_policy(std::uint64_t address) noexcept {
 bool is_on_other_memory_node(std::uint64_t begin, std::uint64_t end) noexcept {
     Lines nodes("/sys/devices/system/node/has_memory");
     const char* const list = nodes.open() ? nodes.next() : nullptr;
-    // The list of NUMA nodes with memory is "0" on most machines, else such as "0-1".
+    // The list of NUMA nodes with memory is "0" on a machine with one node, or for example "0-1".
     if (list == nullptr || std::strpbrk(list, "-,") == nullptr) return false;
     unsigned here = 0;
     if (::getcpu(nullptr, &here) != 0) return true;
@@ -194,7 +194,7 @@ bool is_on_other_memory_node(std::uint64_t begin, std::uint64_t end) noexcept {
             pages[count++] = reinterpret_cast<void*>(at);
         if (::syscall(SYS_move_pages, 0, count, pages.data(), nullptr, node_of.data(), 0) != 0)
             return true;
-        // A negative number means that the address has no page yet.
+        // A negative node means that the address has no page yet.
         if (std::any_of(node_of.begin(), node_of.begin() + count,
                         [&](int node) { return node >= 0 && node != static_cast<int>(here); }))
             return true;
@@ -221,7 +221,7 @@ bool has_device_open() noexcept {
             const ssize_t length =
                 ::readlinkat(folder.number(), entry->d_name, target, sizeof target);
             if (length > 0 &&
-                is_of_device(entry->d_name, {target, static_cast<std::size_t>(length)}))
+                gives_device_access(entry->d_name, {target, static_cast<std::size_t>(length)}))
                 return true;
         }
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // process_facts.hpp - facts of the calling process that forbid the remapping of its memory.
 //
-// Holds    Only has_library_allocator() allocates, because others are called under the lock of
-//          remapped_ranges.hpp.
+// Holds    Only has_library_allocator() allocates memory: the other functions are called under the
+//          lock of remapped_ranges.hpp.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace weft::link {
 /// system call madvise, which does not clear remapped memory.
 [[nodiscard]] bool has_library_allocator() noexcept;
 
-/// Returns the bytes that are pinned for devices and io_uring, or nullopt if unknown.
+/// Returns the number of bytes that are pinned for devices and io_uring, or nullopt if unknown.
 [[nodiscard]] std::optional<std::uint64_t> pinned_bytes() noexcept;
 
 /// Returns true if no mapping between two addresses has an unusual property according to
@@ -34,8 +34,8 @@ namespace weft::link {
 /// if that is unknown on a machine with several nodes.
 [[nodiscard]] bool is_on_other_memory_node(std::uint64_t begin, std::uint64_t end) noexcept;
 
-/// Returns true if RLIMIT_FSIZE does not limit the size of files. The limit also applies to a
-/// memfd, and a signal ends a process that exceeds the limit.
+/// Returns true if RLIMIT_FSIZE does not limit the size of files. The limit also applies to memfds,
+/// and a process that exceeds it is killed by SIGXFSZ.
 [[nodiscard]] bool may_write_large_files() noexcept;
 
 /// Returns true if the process has an RDMA or GPU device, a file with O_DIRECT or an io_uring open,

@@ -15,7 +15,7 @@ namespace {
 
 /// Buffers with fewer whole pages are not remapped.
 constexpr std::uint64_t kPagesMin = 4;
-/// Number of uses of remapped buffers after which one more range is checked.
+/// After this number of uses of remapped buffers, one range of the table is checked.
 constexpr std::uint64_t kUsesPerRecheck = 64;
 
 RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noexcept {
@@ -111,11 +111,11 @@ bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies&
         large_.expected() ? RemappedRange::small_in_large_pages(pages) : 0;
     const std::uint64_t price_ns =
         prices.of_adoption(pages.count(), peers, peers_pages, in_large_pages);
-    return buffer.owes(use_ns, std::max(price_ns, properties_ns_));
+    return buffer.add_use(use_ns, std::max(price_ns, properties_ns_));
 }
 
-/// Begins a use of the range that contains the buffer. Returns nullptr if there is no such range,
-/// or if its pages are not mapped any more.
+/// Begins a use of the range that contains the buffer. Returns nullptr if no range contains it, or
+/// if the range's pages are not mapped any more.
 RemappedRange* RemappedMemory::try_use_range(SeenBuffer& buffer, base::Access access) noexcept {
     RemappedRange* range = ranges_->try_use(buffer.generation);
     if (range == nullptr) {
@@ -146,8 +146,8 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     return ranges_->try_use(buffer.generation);
 }
 
-/// Returns the reason why the pages must not be remapped, or nullopt. Permits only
-/// memory that is anonymous, or that this process has remapped, now or before a fork.
+/// Returns the reason why the pages must not be remapped, or nullopt. Permits only memory that is
+/// anonymous, or that this process has remapped, now or before a fork.
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {

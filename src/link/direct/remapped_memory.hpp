@@ -5,11 +5,11 @@
 // Idea     A buffer that is used often enough (seen_buffers.hpp) is remapped: the whole pages
 //          inside it become a range (remapped_ranges.hpp). Later calls expose the buffer through
 //          the range if the kernel confirms that the range is still mapped at these addresses.
-//          Otherwise the buffer counts as new.
+//          Otherwise the buffer is treated as new.
 // Holds    A buffer is remapped only in a call that owns it, only if all properties of its mappings
 //          are harmless, and only if the process's madvise() and mremap() reach this library
 //          (docs/direct-memory.md lists the promises). Memory stays remapped after the call. Use of
-//          a remapped buffer costs one query of the kernel, no lock and no allocation.
+//          a remapped buffer needs one query of the kernel, no lock and no allocation.
 #pragma once
 
 #include <array>
@@ -25,34 +25,34 @@
 
 namespace weft::link {
 
-/// Time at which a buffer is remapped.
+/// When a buffer is remapped.
 enum class DirectMode : std::uint8_t {
     automatic,  ///< when its copies have cost as much as remapping would
     adopt,      ///< at its first use, also if malloc() is not the C library's
-    copy,       ///< never; nor are buffers copied to the bounce area
+    copy,       ///< never, and no buffer is copied to the bounce area
 };
 
 struct AdoptionLimits {
-    /// Number of ranges of the process. RemappedMemory also limits it to a quarter of the file
-    /// descriptors that the process may open.
+    /// Ranges of the process. RemappedMemory also limits them to a quarter of the file descriptors
+    /// that the process may open.
     std::size_t ranges_max = RemappedRanges::kRangesMax;
     std::uint64_t bytes_max = ~std::uint64_t{0};  ///< bytes in all ranges of the process
-    std::uint32_t peers = 1;                      ///< number of local peers that may map a range
+    std::uint32_t peers = 1;                      ///< local peers that may map a range
     AdoptionPrices prices = {};
-    /// Query the kernel before each use of a range. False only in a test, which shows that the
+    /// Query the kernel before each use of a range. Only a test sets it to false, to show that the
     /// query is necessary.
     bool ask_before_use = true;
 };
 
-/// One thread at a time may use an object.
+/// Not thread-safe.
 class RemappedMemory {
   public:
     struct Counters {
         std::uint64_t adoptions = 0;      ///< number of buffers that were remapped
-        std::uint64_t adopted_bytes = 0;  ///< bytes in ranges of the process now
+        std::uint64_t adopted_bytes = 0;  ///< bytes that are remapped in the process now
         std::uint64_t given_back = 0;     ///< ranges that became private memory at forks
-        std::uint64_t questions = 0;      ///< queries whether a range of a buffer is still mapped
-        std::uint64_t lost = 0;           ///< ranges that the program had unmapped or changed
+        std::uint64_t questions = 0;      ///< queries for the mapping of a range before a use
+        std::uint64_t lost = 0;           ///< ranges that the program has unmapped or changed
         std::array<std::uint64_t, kRefusals> refusals{};  ///< number for each Refusal
     };
 
@@ -64,13 +64,13 @@ class RemappedMemory {
     /// Returns the reason why no buffer can be remapped; empty if buffers can.
     [[nodiscard]] std::string_view off() const noexcept { return off_; }
     /// Fills in the exposure if its buffer is remapped, by this call or an earlier one. Returns
-    /// false if the caller must use its other method, whose time is `use_ns`.
+    /// false if the caller must use another method. use_ns: cost of one use by that method.
     [[nodiscard]] bool expose(base::Exposure& exposure, const base::Copies& copies,
                               std::uint64_t use_ns) noexcept;
     /// Ends an exposure that expose() filled in and that no peer uses any more.
     void unexpose(const base::Exposure& exposure) noexcept;
-    /// Ends an exposure of a failed call. Peers may not have noticed the failure and may continue,
-    /// but cannot access the buffer's pages any more.
+    /// Ends an exposure of a failed call. Peers that have not noticed the failure continue, but
+    /// cannot access the buffer's pages any more.
     void revoke(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
 
@@ -89,10 +89,10 @@ class RemappedMemory {
     AddressQuery query_;
     LargePages large_;
     RemappedRanges* ranges_ = nullptr;  ///< nullptr: no buffer is remapped
-    int forked_ = 0;                    ///< forked() of the process that made this object
+    int forked_ = 0;                    ///< RemappedRanges::forked() at construction
     std::string_view off_;              ///< see off()
     SeenBuffers seen_;
-    std::size_t rechecked_ = 0;        ///< entry of the last recheck, modulo kRangesMax
+    std::size_t rechecked_ = 0;        ///< table entry of the last recheck, modulo kRangesMax
     std::uint64_t uses_ = 0;           ///< number of exposures through ranges
     std::uint64_t properties_ns_ = 0;  ///< processor time of the last query of properties
     Counters counters_;

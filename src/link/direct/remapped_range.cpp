@@ -25,7 +25,7 @@ std::uint64_t address_of(const std::byte* at) noexcept {
     return reinterpret_cast<std::uintptr_t>(at);
 }
 
-/// Makes the system call, because this library replaces the function madvise() (interposers.cpp).
+/// madvise() as a system call, because this library replaces the function (interposers.cpp).
 bool advise(std::uint64_t address, std::uint64_t bytes, int advice) noexcept {
     long rc = 0;
     do rc = ::syscall(SYS_madvise, address, bytes, advice);
@@ -51,7 +51,7 @@ bool RemappedRange::intact(AddressQuery& query, base::Access access) const noexc
     Mapping mapping;
     return query.find(pages_.begin, mapping) && mapping.shared && owns(mapping) &&
            mapping.begin <= pages_.begin && mapping.end >= pages_.end &&
-           mapping.offset + (pages_.begin - mapping.begin) == first_ && mapping.readable &&
+           mapping.offset + (pages_.begin - mapping.begin) == pages_offset_ && mapping.readable &&
            (mapping.writable || access == base::Access::read);
 }
 
@@ -85,9 +85,10 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     const std::uint64_t first_edge = pages.begin - kPageBytes;
     pages_ = pages;
     generation_ = generation;
-    is_source_ = false;
-    first_ = kPageBytes + (small_in_large_pages(pages) > 0 ? first_edge % kLargePageBytes : 0);
-    const std::uint64_t bytes = first_ + pages.bytes() + kPageBytes;
+    backs_private_pages_ = false;
+    pages_offset_ =
+        kPageBytes + (small_in_large_pages(pages) > 0 ? first_edge % kLargePageBytes : 0);
+    const std::uint64_t bytes = pages_offset_ + pages.bytes() + kPageBytes;
     object_ = KeptFile(open_memory_object(ObjectName(generation).text));
     if (object_.number() >= 0 && ::ftruncate(object_.number(), static_cast<off_t>(bytes)) == 0 &&
         ::fcntl(object_.number(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) == 0)
@@ -97,8 +98,8 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     return false;
 }
 
-/// Has the kernel make one large page of the object, which requires that one page of it exists. If
-/// that fails, the pages stay small.
+/// Asks the kernel for one large page of the object. The kernel needs one existing small page in
+/// it, so one is filled first. On failure the pages stay small.
 void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     const auto begin = base::thread_cpu_time();
     const bool made =
@@ -107,7 +108,7 @@ void RemappedRange::enlarge(Pages pages, LargePages& large) noexcept {
     large.tried(made, base::thread_cpu_time() - begin);
 }
 
-/// Copies pages to the object with pwrite(), so that the kernel need not clear them first.
+/// Copies pages to the object. Uses pwrite(), so that the kernel need not clear them first.
 bool RemappedRange::fill(Pages pages) noexcept {
     for (std::uint64_t at = pages.begin; at < pages.end;) {
         const ssize_t written = ::pwrite(object_.number(), pointer_to(at), pages.end - at,
@@ -127,8 +128,8 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
     };
     const bool filled = fill(piece);
     Mapping mapping;
-    // Free pages of older ranges in the piece now. Otherwise their objects would stay in memory
-    // until all pieces are replaced.
+    // Free the pages of older ranges in the piece now, not after the last piece, so that the
+    // process never has the whole buffer twice.
     for (std::uint64_t at = piece.begin;
          filled && at < piece.end && query.find(at, mapping) && mapping.begin < piece.end;
          at = mapping.end)
@@ -137,7 +138,7 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
         return true;
     // A kernel before 6.12 may have unmapped the old pages before mmap() failed. Restore them.
     const bool mapped = query.find(piece.begin, mapping) && mapping.begin <= piece.begin;
-    if (filled && !query.unanswered() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+    if (filled && !query.query_failed() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
         std::memcpy(pointer_to(piece.begin), window_.start() + offset_of(piece.begin),
                     piece.bytes());
     punch(offset_of(piece.begin), piece.bytes());
@@ -145,9 +146,9 @@ bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query)
 }
 
 void RemappedRange::publish() noexcept {
-    // For reading: a read fault maps several shared pages at once, and maps them writable.
-    advise(address_of(window_.start()) + first_ - kPageBytes, pages_.bytes() + 2 * kPageBytes,
-           MADV_POPULATE_READ);
+    // Suffices for writes: a read fault maps several shared pages at once, and maps them writable.
+    advise(address_of(window_.start()) + pages_offset_ - kPageBytes,
+           pages_.bytes() + 2 * kPageBytes, MADV_POPULATE_READ);
     uses_.permit(generation_);
 }
 
@@ -164,9 +165,9 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // Windows begin at offset 0, also those of other ranks in this process.
+    // A mapping at offset 0 is a window, perhaps of another rank in this process.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
-           mapping.offset >= first_;
+           mapping.offset >= pages_offset_;
 }
 
 bool RemappedRange::make_private(const Mapping& mapping, Pages part) noexcept {
@@ -179,7 +180,7 @@ void RemappedRange::detach(const Mapping& mapping, Pages part, bool free) noexce
     for (std::uint64_t at = part.begin; at < part.end; at += kLargePageBytes) {
         const std::uint64_t bytes = std::min(kLargePageBytes, part.end - at);
         const bool copied = advise(at, bytes, MADV_POPULATE_WRITE);
-        is_source_ = is_source_ || !copied;  // no memory, or a read-only mapping
+        if (!copied) backs_private_pages_ = true;  // no memory, or a read-only mapping
         if (copied && free) punch(mapping.offset + (at - mapping.begin), bytes);
     }
 }
@@ -201,12 +202,11 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
         if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1)
             return;
     }
-    // Without memory for a copy, the child loses the pages: it must not share pages of its parent.
+    // Without memory for a copy the child loses the pages: it must not share its parent's.
     ::munmap(at, bytes);
 }
 
 void RemappedRange::leave_to_parent(bool copied) noexcept {
-    // Missing memory is better than memory that is shared with the parent.
     if (!copied) ::munmap(pointer_to(pages_.begin), pages_.bytes());
     uses_.retire();
     uses_.forget();

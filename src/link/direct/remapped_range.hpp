@@ -67,8 +67,8 @@ struct ObjectName {
 
 /// Maps an object of `bytes` bytes as a window. A window of at least kLargePageBytes is aligned to
 /// kLargePageBytes, because the kernel uses a large page only if the address and the offset in the
-/// file are equal modulo 2 MiB. Core dumps omit windows. Returns an empty range if the system has
-/// no room.
+/// file are equal modulo 2 MiB. Core dumps omit windows. Returns an empty range if the address
+/// space has no room.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
     const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
     void* const room = ::mmap(nullptr, bytes + spare, PROT_NONE,
@@ -83,14 +83,13 @@ struct ObjectName {
     AddressRange window(start, bytes);
     constexpr int kProtection = PROT_READ | PROT_WRITE;
     if (::mmap(start, bytes, kProtection, MAP_SHARED | MAP_FIXED, file, 0) == MAP_FAILED) return {};
-    // The owner's core dump has these pages at the program's addresses. A system call, because this
-    // library replaces the function madvise().
+    // The owner's core dump already has these pages, at the program's addresses. A system call,
+    // because this library replaces the function madvise().
     ::syscall(SYS_madvise, start, bytes, MADV_DONTDUMP);
     return window;
 }
 
-/// Counts the uses of a range. A use may begin after permit() and before the range is retired. Any
-/// thread may call these functions.
+/// Counts the uses of a range. Uses may begin between permit() and retire(). Thread-safe.
 class RangeUses {
   public:
     /// Begins a use if the range has this generation and is not retired. Returns false otherwise.
@@ -106,7 +105,7 @@ class RangeUses {
 
     void permit(std::uint32_t generation) noexcept { usable_.store(generation); }
     void retire() noexcept { usable_.store(0); }
-    /// Returns false if a use is in progress. Otherwise forbids further uses.
+    /// Retires the range if no use is in progress; returns false otherwise.
     [[nodiscard]] bool retire_unused() noexcept {
         const std::uint32_t before = usable_.exchange(0);
         if (uses_.load() == 0) return true;
@@ -117,45 +116,46 @@ class RangeUses {
     void forget() noexcept { uses_.store(0); }
 
   private:
-    /// The generation while new uses may begin, else 0. Sequentially consistent with uses_: either
-    /// try_begin() sees that the range is retired, or the retiring thread sees the use.
+    /// The generation while new uses may begin, else 0. Accesses to usable_ and uses_ are
+    /// sequentially consistent: either try_begin() sees that the range is retired, or the retiring
+    /// thread sees the use.
     std::atomic<std::uint32_t> usable_{0};
     std::atomic<std::int32_t> uses_{0};
 };
 
 /// Decides whether to request large pages for an object. A page of 2 MiB is faster than 512 small
 /// ones, unless the kernel or the hypervisor must free or move memory first. So attempts are timed.
-/// After a failed or slow attempt, the next kPauseMin large pages are not tried; the number doubles
-/// with each further failure, up to kPauseMax. A fast success resets it. So slow attempts cost a
+/// After a failed or slow attempt, the next kSkipMin large pages are not tried. This number doubles
+/// with each further failure, up to kSkipMax, and a fast success resets it. So slow attempts cost a
 /// small part of the time of remapping. No attempt is made if the system has large pages disabled.
 class LargePages {
   public:
     LargePages() : allowed_(enabled_in_system()) {}
 
     /// Returns true if the next large page would be tried.
-    [[nodiscard]] bool expected() const noexcept { return allowed_ && left_out_ == 0; }
-    /// Returns true if the next large page should be tried. Otherwise counts it as left out.
+    [[nodiscard]] bool expected() const noexcept { return allowed_ && to_skip_ == 0; }
+    /// Returns true if the next large page should be tried. Otherwise counts it as skipped.
     [[nodiscard]] bool worth_trying() noexcept {
         if (!allowed_) return false;
-        if (left_out_ == 0) return true;
-        --left_out_;
+        if (to_skip_ == 0) return true;
+        --to_skip_;
         return false;
     }
     /// Records an attempt: whether the kernel made the page, and the processor time that it took.
     void tried(bool made, std::chrono::nanoseconds took) noexcept {
         if (made && took < kFastAttempt) {
-            pause_ = kPauseMin;
+            next_skip_ = kSkipMin;
             return;
         }
-        left_out_ = pause_;
-        if (pause_ < kPauseMax) pause_ *= 2;
+        to_skip_ = next_skip_;
+        if (next_skip_ < kSkipMax) next_skip_ *= 2;
     }
 
   private:
-    /// Longest time of a fast attempt: time of 512 small pages minus time of a ready large page.
+    /// Longest time of a fast attempt: the time that a large page saves over 512 small pages.
     static constexpr std::chrono::microseconds kFastAttempt{600};
-    static constexpr std::uint32_t kPauseMin = 32;
-    static constexpr std::uint32_t kPauseMax = 1024;
+    static constexpr std::uint32_t kSkipMin = 32;
+    static constexpr std::uint32_t kSkipMax = 1024;
 
     static bool enabled_in_system() {
         std::ifstream file("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -164,8 +164,8 @@ class LargePages {
     }
 
     bool allowed_;
-    std::uint32_t left_out_ = 0;       ///< number of large pages still to leave out
-    std::uint32_t pause_ = kPauseMin;  ///< large pages to leave out after the next failure
+    std::uint32_t to_skip_ = 0;           ///< number of large pages that are still to be skipped
+    std::uint32_t next_skip_ = kSkipMin;  ///< number to skip after the next failure
 };
 
 class RemappedRange {
@@ -181,28 +181,22 @@ class RemappedRange {
         }
     };
 
-    /// Returns the number of small pages that are inside aligned large pages, which could replace
-    /// them.
+    /// Returns the number of small pages that aligned large pages could replace.
     [[nodiscard]] static std::uint64_t small_in_large_pages(Pages pages) noexcept;
-
-    RemappedRange() = default;
-    RemappedRange(const RemappedRange&) = delete;
-    RemappedRange& operator=(const RemappedRange&) = delete;
 
     // For any thread.
 
     [[nodiscard]] RangeUses& uses() noexcept { return uses_; }
     [[nodiscard]] const RangeUses& uses() const noexcept { return uses_; }
-    /// Returns true if the window can show the buffer: pages and edges contain it, and at least one
-    /// of its bytes is in the pages.
-    [[nodiscard]] bool shows(std::uint64_t begin, std::uint64_t end) const noexcept {
+    /// Returns true if the buffer is within the pages and edges, and at least partly in the pages.
+    [[nodiscard]] bool contains(std::uint64_t begin, std::uint64_t end) const noexcept {
         return begin >= pages_.begin - kPageBytes && end <= pages_.end + kPageBytes &&
                begin < pages_.end && end > pages_.begin;
     }
     /// Returns true if the object's pages are still mapped at their addresses, in one mapping that
     /// permits the access. Queries the kernel once.
     [[nodiscard]] bool intact(AddressQuery& query, base::Access access) const noexcept;
-    /// Fills in an exposure of a buffer that the window can show. Copies its partial pages to the
+    /// Fills in the exposure of a buffer that the range contains. Copies its partial pages to the
     /// edges.
     void expose(base::Exposure& exposure) noexcept;
     /// Copies the edges back to the buffer if peers may have written to them.
@@ -210,10 +204,9 @@ class RemappedRange {
 
     /// Returns the offset of an address in the object, which is also its offset in the window.
     [[nodiscard]] std::uint64_t offset_of(std::uint64_t address) const noexcept {
-        return first_ + address - pages_.begin;
+        return pages_offset_ + address - pages_.begin;
     }
-    /// Returns true if a mapping of the object is at its original address: the program has not
-    /// moved it.
+    /// Returns true if the program has not moved this mapping of the object.
     [[nodiscard]] bool is_in_place(const Mapping& mapping) const noexcept {
         return mapping.offset == offset_of(mapping.begin);
     }
@@ -221,11 +214,12 @@ class RemappedRange {
     // For the thread that holds the lock of remapped_ranges.hpp.
 
     /// Makes an empty object and its window. Returns false if the system has no memory, descriptor
-    /// or addresses for them.
+    /// or address space for them.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
     /// Copies a piece of at most kLargePageBytes to the object, and maps the object's pages at the
-    /// piece's addresses. The old memory may be private or of another range; no thread may write to
-    /// it during the call. Returns false if the system refuses; the contents are then unchanged.
+    /// piece's addresses. The old memory may be private or belong to another range; no thread may
+    /// write to it during the call. Returns false if the system refuses; the contents are then
+    /// unchanged.
     [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
@@ -244,30 +238,32 @@ class RemappedRange {
     /// Returns true if the program has not closed the object's descriptor.
     [[nodiscard]] bool has_file() const noexcept { return object_.intact(); }
     /// Maps part of a mapping of the object privately. Other threads may write to the part at the
-    /// same time; no write is lost. Returns false if the system has no room; it then stays shared.
+    /// same time; no write is lost. Returns false if the system refuses; the part then stays
+    /// shared.
     [[nodiscard]] bool make_private(const Mapping& mapping, Pages part) noexcept;
     /// Copies pages that make_private() has mapped, so that they are independent of the object. If
-    /// `free` is true, frees the copied pages of the object.
+    /// `free` is true, frees the object's pages that were copied.
     void detach(const Mapping& mapping, Pages part, bool free) noexcept;
-    /// Returns true if detach() could not copy all pages, so that private mappings still need the
-    /// object's pages.
-    [[nodiscard]] bool is_source() const noexcept { return is_source_; }
-    /// Frees memory of the object, even if peers have it mapped. Returns false if it cannot.
+    /// Returns true if private mappings still need the object's pages, because detach() could not
+    /// copy all of them.
+    [[nodiscard]] bool backs_private_pages() const noexcept { return backs_private_pages_; }
+    /// Frees memory of the object, even if peers have it mapped. Returns false on failure.
     bool punch(std::uint64_t offset, std::uint64_t bytes) noexcept;
     /// For the child of a fork: replaces a shared mapping of the object by a private copy.
     void copy_in_child(const Mapping& mapping) noexcept;
-    /// For the child of a fork: closes the object, which remains the parent's. `copied`: all shared
-    /// mappings were copied; otherwise unmaps the pages.
+    /// For the child of a fork: closes the child's descriptor and window of the object. If not all
+    /// shared mappings were `copied`, unmaps the pages: the child must not share them.
     void leave_to_parent(bool copied) noexcept;
 
   private:
     [[nodiscard]] bool fill(Pages pages) noexcept;
     void enlarge(Pages pages, LargePages& large) noexcept;
+
     RangeUses uses_;
     std::uint32_t generation_ = 0;
-    bool is_source_ = false;
+    bool backs_private_pages_ = false;
     Pages pages_;
-    std::uint64_t first_ = 0;  ///< offset of the pages in the object and in the window
+    std::uint64_t pages_offset_ = 0;  ///< offset of the pages in the object and in the window
     KeptFile object_;
     AddressRange window_;
 };

@@ -17,12 +17,12 @@ namespace {
 
 constinit std::atomic<RemappedRanges*> table{nullptr};
 
-/// Time for process_vm_writev() calls that have begun in other processes to reach the object's
-/// pages before the pages are copied.
+/// Time before the object's pages are copied, in which process_vm_writev() calls that have begun in
+/// other processes reach these pages.
 constexpr useconds_t kLastWritesUs = 1'000;
 
-/// Longest wait for a child over the reserve sockets. The parent keeps them open, so it would not
-/// notice the child's death.
+/// Longest wait for a child over the reserve sockets. The parent keeps both ends open, so it does
+/// not notice the child's death.
 constexpr timeval kReserveWait{10, 0};
 
 }  // namespace
@@ -61,9 +61,9 @@ RemappedRange* RemappedRanges::owner(const Mapping& mapping) noexcept {
 void RemappedRanges::close_unmapped_ranges() noexcept {
     std::array<bool, kRangesMax> mapped{};
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, const RemappedRange& range) {
-        if (mapping.shared || range.is_source()) mapped[index_of(range)] = true;
+        if (mapping.shared || range.backs_private_pages()) mapped[index_of(range)] = true;
     });
-    if (query_.unanswered()) return;
+    if (query_.query_failed()) return;
     for (RemappedRange& range : ranges_)
         if (range.is_open() && !mapped[index_of(range)] && range.uses().retire_unused())
             close(range);
@@ -75,9 +75,9 @@ RemappedRange* RemappedRanges::try_use(std::uint32_t generation) noexcept {
 }
 
 std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     for (const RemappedRange& range : ranges_)
-        if (range.uses().usable() != 0 && range.shows(begin, end)) return range.uses().usable();
+        if (range.uses().usable() != 0 && range.contains(begin, end)) return range.uses().usable();
     return 0;
 }
 
@@ -89,13 +89,14 @@ std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
     for_each_mapping(pages.begin, pages.end, [&](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) inside[index_of(range)] = true;
     });
-    if (!query_.unanswered() && std::ranges::none_of(inside, std::identity{})) return std::nullopt;
+    if (!query_.query_failed() && std::ranges::none_of(inside, std::identity{}))
+        return std::nullopt;
     // The program may have moved parts of a range to other addresses.
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
         const bool within = mapping.begin >= pages.begin && mapping.end <= pages.end;
         whole = whole && (within || !mapping.shared || !inside[index_of(range)]);
     });
-    if (query_.unanswered()) return Refusal::system;
+    if (query_.query_failed()) return Refusal::system;
     for (std::size_t i = 0; i < kRangesMax; ++i)
         if (inside[i]) whole = whole && ranges_[i].uses().retire_unused();
     return whole ? std::nullopt : std::optional(Refusal::overlap);
@@ -110,7 +111,7 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
     return true;
 }
 
-/// Returns a free entry of the table, or nullptr if there is none or the limits permit no new
+/// Returns a free entry of the table, or nullptr if all are in use or the limits permit no new
 /// range. Ranges that overlap the new one do not count, because it replaces them.
 RemappedRange* RemappedRanges::find_entry(Pages pages, std::size_t ranges_max,
                                           std::uint64_t bytes_max) noexcept {
@@ -143,7 +144,7 @@ bool RemappedRanges::open_reserve() noexcept {
 std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max,
                                              std::uint64_t bytes_max, LargePages& large,
                                              std::uint32_t& generation) noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     if (forks_ > 0 || !open_reserve()) return Refusal::system;
     RemappedRange* free = find_entry(pages, ranges_max, bytes_max);
     if (free == nullptr) {
@@ -170,7 +171,7 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
 }
 
 void RemappedRanges::recheck(std::uint32_t generation) noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     RemappedRange& range = used(generation);
     if (range.generation() != generation || forks_ > 0) return;
     range.uses().retire();
@@ -186,7 +187,7 @@ void RemappedRanges::free_unmapped_pages(RemappedRange& range) noexcept {
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, const RemappedRange& owner) {
         moved = moved || (&owner == &range && !range.is_in_place(mapping));
     });
-    if (moved || query_.unanswered()) return;
+    if (moved || query_.query_failed()) return;
     std::uint64_t at = pages.begin;
     const auto free_until = [&](std::uint64_t end) {
         if (end > at) range.punch(range.offset_of(at), end - at);
@@ -197,7 +198,7 @@ void RemappedRanges::free_unmapped_pages(RemappedRange& range) noexcept {
                          free_until(mapping.begin);
                          at = mapping.end;
                      });
-    if (!query_.unanswered()) free_until(pages.end);
+    if (!query_.query_failed()) free_until(pages.end);
 }
 
 void RemappedRanges::close(RemappedRange& range) noexcept {
@@ -208,7 +209,7 @@ void RemappedRanges::close(RemappedRange& range) noexcept {
 }
 
 void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     RemappedRange& range = used(generation);
     // The pages of a range to which a device may write stay shared: the program would not see later
     // writes of the device.
@@ -222,14 +223,13 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
 }
 
 void RemappedRanges::enter_runtime() noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     ++runtimes_;
 }
 
 void RemappedRanges::leave_runtime() noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     if (--runtimes_ > 0) return;
-    // After this only the program's mappings keep the memory, so that munmap() frees it.
     for (RemappedRange& range : ranges_)
         if (range.is_open()) range.release();
 }
@@ -247,10 +247,10 @@ void RemappedRanges::prepare_fork() noexcept {
     while (!try_prepare_fork()) ::usleep(1000);
 }
 
-/// Returns false, for another attempt later, if all entries of pending_ are in use, or if no
+/// Returns false if the caller must try again later: all entries of pending_ are in use, or no
 /// socket can be opened and another fork uses the reserve.
 bool RemappedRanges::try_prepare_fork() noexcept {
-    const Change change(*this);
+    const Lock lock(*this);
     Fork* const outer = fork_of_this_thread();
     const auto entry = std::ranges::find(pending_, 0, &Fork::depth);
     if (entry == pending_.end() && outer == nullptr) return false;
@@ -275,8 +275,8 @@ bool RemappedRanges::try_prepare_fork() noexcept {
     return true;
 }
 
-/// Retires idle ranges, and marks them in idle_. A range is idle if no call uses it, no child is
-/// copying it, no device can be writing to it, and its mappings have no unusual property.
+/// Retires idle ranges and marks them in idle_. A range is idle if no call uses it, no child is
+/// copying it, no device can write to it, and its mappings have no unusual property.
 void RemappedRanges::retire_idle_ranges() noexcept {
     idle_.fill(forks_ == 1 && pinned_bytes() == 0 && !has_device_open());
     const bool listed = for_each_unusual_mapping([&](std::uint64_t begin, std::uint64_t end) {
@@ -307,7 +307,7 @@ bool RemappedRanges::make_idle_ranges_private() noexcept {
         if (!mapping.shared)
             range.detach(mapping, {mapping.begin, mapping.end}, idle_[index_of(range)]);
     });
-    all_private = all_private && !query_.unanswered();
+    all_private = all_private && !query_.query_failed();
     made_private_ += static_cast<std::uint64_t>(std::ranges::count(idle_, true));
     close_unmapped_ranges();
     return all_private;
@@ -316,7 +316,7 @@ bool RemappedRanges::make_idle_ranges_private() noexcept {
 void RemappedRanges::await_child() noexcept {
     Fork* fork = nullptr;
     {
-        const Change change(*this);
+        const Lock lock(*this);
         fork = fork_of_this_thread();
         if (fork == nullptr || fork->depth > 1) {
             if (fork != nullptr) --fork->depth;
@@ -330,7 +330,7 @@ void RemappedRanges::await_child() noexcept {
     char done = 0;
     while (::recv(fork->ends[0], &done, 1, 0) < 0 && errno == EINTR) {
     }
-    const Change change(*this);
+    const Lock lock(*this);
     if (!fork->uses_reserve) ::close(std::exchange(fork->ends[0], -1));
     fork->depth = 0;
     forks_ = std::max(forks_ - 1, 0);
@@ -342,13 +342,14 @@ void RemappedRanges::enter_child() noexcept {
     forks_ = 0;
     runtimes_ = 0;
     ++forked_;
-    // If the child can open no file, it queries the mappings of its parent, which are nearly equal.
+    // A child that can open no file keeps the parent's file, which lists the mappings of the
+    // parent. These are nearly equal.
     if (AddressQuery own; own.available()) query_ = std::move(own);
     for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) range.copy_in_child(mapping);
     });
     for (RemappedRange& range : ranges_)
-        if (range.is_open()) range.leave_to_parent(!query_.unanswered());
+        if (range.is_open()) range.leave_to_parent(!query_.query_failed());
     bytes_ = 0;
     const Fork* const own = fork_of_this_thread();
     if (own != nullptr && own->depth == 1) ::send(own->ends[1], "", 1, MSG_NOSIGNAL);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // remapped_ranges.hpp - table of all remapped ranges of the process; handles forks.
 //
-// Idea     All runtimes share the table. A range stays in it until the program frees the memory or
-//          forks, or until a call that owns the whole range replaces it. At a fork the child must
-//          not share pages with its parent:
+// Idea     All runtimes of the process share the table. A range stays in it until the program frees
+//          the memory or forks, or until a new range replaces the whole range. After a fork the
+//          child must not share pages with its parent:
 //          - An idle range becomes private memory before the fork.
-//          - A range that a call, a device or a peer may be writing stays as it is in the parent,
-//            so that no write is lost. The child copies it, and the parent waits for that.
+//          - A range that a call, a device or a peer may be writing does not change in the parent,
+//            so that no write is lost. The child copies it, and the parent waits for the copy.
 // Holds    A lock protects the table. It is held for short changes only, with all signals blocked,
 //          and never while fork handlers of other libraries run. No thread allocates memory under
-//          the lock. Beginning and ending the use of a range needs no lock. Between the prepare
-//          handler of a fork and the handler after it, no call adds or frees pages of a range.
+//          the lock. Uses of ranges begin and end without the lock. During a fork, from the prepare
+//          handler to the parent's handler, no call adds or frees pages of a range.
 // Why      Handlers of pthread_atfork() cannot be removed. So the table is never deleted, and the
 //          library is never unloaded.
 #pragma once
@@ -32,12 +32,12 @@ namespace weft::link {
 /// Reason why a buffer was not remapped although its copies had cost as much as remapping.
 enum class Refusal : std::uint8_t {
     kind,      ///< the memory is not private, anonymous and writable, in pages of 4 KiB
-    held,      ///< memory is pinned, or a device that may write memory is open
+    held,      ///< memory is pinned, or a device that can write memory is open
     property,  ///< a mapping has a property that remapping might lose
     placed,    ///< the memory has a NUMA policy, or is on another NUMA node than the thread
     overlap,   ///< the buffer overlaps a range that is in use, or that it does not contain
     limit,     ///< too many ranges, or too many bytes, are remapped
-    system,    ///< no memory, descriptor or address; limited file sizes; a fork is in progress
+    system,    ///< no memory, descriptor or address space; limited file sizes; a fork in progress
 };
 inline constexpr int kRefusals = 7;
 
@@ -52,11 +52,12 @@ class RemappedRanges {
     [[nodiscard]] static RemappedRanges* of_process_if_used() noexcept;
 
     /// Returns the number of forks between the process that made the table and this process. A
-    /// runtime compares it to detect that it is in a child of its process.
+    /// runtime that sees this number change is in a child of its process.
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
-    /// Count the runtimes that use ranges. When the last runtime leaves, the table closes windows
-    /// and descriptors, so that only the program's own mappings refer to remapped memory.
+    /// Count the runtimes that use ranges. When the last runtime leaves, the table closes all
+    /// windows and descriptors. Only the program's mappings then keep remapped memory, so munmap()
+    /// frees it.
     void enter_runtime() noexcept;
     void leave_runtime() noexcept;
 
@@ -65,8 +66,8 @@ class RemappedRanges {
     [[nodiscard]] std::optional<Refusal> remap(Pages pages, std::size_t ranges_max,
                                                std::uint64_t bytes_max, LargePages& large,
                                                std::uint32_t& generation) noexcept;
-    /// Begins a use of the range with that generation, which uses().end() of the range ends.
-    /// Returns nullptr if the generation is 0 or its range may not be used.
+    /// Begins a use of the range with this generation; end it by uses().end() of the range. Returns
+    /// nullptr if the generation is 0 or its range may not be used.
     [[nodiscard]] RemappedRange* try_use(std::uint32_t generation) noexcept;
     /// Returns the range of a generation that is in use.
     [[nodiscard]] RemappedRange& used(std::uint32_t generation) noexcept {
@@ -74,8 +75,8 @@ class RemappedRanges {
     }
     /// Returns the generation of a usable range whose window contains the buffer, or 0.
     [[nodiscard]] std::uint32_t find(std::uint64_t begin, std::uint64_t end) noexcept;
-    /// Forbids further uses of a range that the program has partly unmapped or moved. Closes all
-    /// unused ranges of which no page is mapped.
+    /// Retires a range that the program has partly unmapped or moved, and frees its unmapped pages.
+    /// Closes all unused ranges of which no page is mapped.
     void recheck(std::uint32_t generation) noexcept;
     /// Returns the generation of the range in entry `index % kRangesMax` of the table, or 0 if it
     /// may not be used.
@@ -83,7 +84,7 @@ class RemappedRanges {
         return ranges_[index % kRangesMax].uses().usable();
     }
     /// Makes part of a range private, so that later writes of peers do not reach it. For a failed
-    /// call, which owns the part and still uses the range.
+    /// call that owns the part and still uses the range.
     void revoke(std::uint32_t generation, Pages part) noexcept;
     /// Returns the bytes of pages in all open ranges.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(); }
@@ -92,12 +93,12 @@ class RemappedRanges {
 
   private:
     friend class RemappedCalls;  // works on the mappings of ranges, under the lock
-    class Change;
+    class Lock;
     /// A fork in progress whose child copies ranges.
     struct Fork {
         pthread_t thread;
-        int depth = 0;  ///< forks of this thread, nested in handlers; 0: entry is free
-        std::array<int, 2> ends{-1, -1};  ///< sockets: the parent's and the child's
+        int depth = 0;  ///< nested forks of the thread: its handlers may fork; 0: entry is free
+        std::array<int, 2> ends{-1, -1};  ///< sockets of the parent and of the child
         bool uses_reserve = false;        ///< `ends` are those of reserve_
     };
 
@@ -139,25 +140,25 @@ class RemappedRanges {
     std::array<RemappedRange, kRangesMax> ranges_;
     std::array<bool, kRangesMax> idle_{};  ///< ranges that prepare_fork() makes private
     std::array<Fork, 64> pending_{};
-    std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open sockets
+    std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open new ones
 };
 
-/// Holds the lock. Blocks all signals, because a signal handler may fork, which needs the lock.
-class RemappedRanges::Change {
+/// Holds lock_. Blocks all signals, because a signal handler may fork, which needs lock_.
+class RemappedRanges::Lock {
   public:
-    explicit Change(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
+    explicit Lock(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
         sigset_t all;
         ::sigfillset(&all);
         ::pthread_sigmask(SIG_SETMASK, &all, &before_);
         while (lock_.exchange(1, std::memory_order_acquire) != 0) lock_.wait(1);
     }
-    ~Change() {
+    ~Lock() {
         lock_.store(0, std::memory_order_release);
         lock_.notify_one();
         ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
-    Change(const Change&) = delete;
-    Change& operator=(const Change&) = delete;
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
 
   private:
     std::atomic<int>& lock_;

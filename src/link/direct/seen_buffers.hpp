@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// seen_buffers.hpp - table of recently used buffers, to decide when to remap ("adopt") a buffer.
+// seen_buffers.hpp - table of recently used buffers; decides when to remap ("adopt") a buffer.
 //
 // Idea     The ski rental problem: it is unknown whether a buffer will be used again. Each use
 //          without remapping adds the cost of its copies, beyond direct access, to the buffer's
@@ -21,7 +21,7 @@
 
 namespace weft::link {
 
-/// Costs of remapping a buffer, and of the copies that remapping avoids, each beyond the cost of
+/// Costs of remapping a buffer, and of the copies that remapping avoids, each without the cost of
 /// direct access. The defaults were measured on the reference machine (docs/direct-memory.md).
 struct AdoptionPrices {
     std::uint64_t adopt_ns = 39'000;         ///< fixed cost of remapping a buffer
@@ -69,9 +69,9 @@ struct SeenBuffer {
     std::uint32_t generation = 0;  ///< generation of the buffer's range; 0: no range
     std::uint8_t losses = 0;       ///< number of lose() calls, at most 16
 
-    /// Adds the cost of a use without remapping. Returns true if the debt has reached the price,
-    /// doubled for each loss.
-    [[nodiscard]] bool owes(std::uint64_t use_ns, std::uint64_t price_ns) noexcept {
+    /// Adds the cost of a use without remapping to the debt. Returns true if the debt has reached
+    /// the price, doubled for each loss.
+    [[nodiscard]] bool add_use(std::uint64_t use_ns, std::uint64_t price_ns) noexcept {
         debt_ns += use_ns;
         return debt_ns >= price_ns << losses;
     }
@@ -87,7 +87,7 @@ class SeenBuffers {
   public:
     SeenBuffers() : buffers_(kSets * kEntriesPerSet) {}
 
-    /// Returns the entry of the buffer, or a new one. Valid until the next call.
+    /// Returns the buffer's entry, a new one if necessary. Valid until the next call.
     [[nodiscard]] SeenBuffer& find(std::uint64_t address, std::uint64_t bytes) noexcept {
         SeenBuffer* const set =
             &buffers_[base::mix(address ^ base::mix(bytes)) % kSets * kEntriesPerSet];
