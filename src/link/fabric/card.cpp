@@ -8,9 +8,9 @@
 namespace weft::link {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2": start of a card, and its format
+constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2": the format of cards, with its version
 
-/// Start of a card as bytes. The endpoint's address follows.
+/// First bytes of an encoded card. The endpoint's address follows.
 struct Header {
     std::uint32_t magic;
     std::uint32_t provider;
@@ -49,9 +49,9 @@ base::Result<std::vector<std::span<const std::byte>>> split_cards(
                               bytes.size(), sizeof header);
         std::memcpy(&header, bytes.data(), sizeof header);
         if (header.magic != kMagic || header.endpoint_bytes > bytes.size() - sizeof header)
-            return base::fail(
-                Status::peer,
-                "the fabric address is not one that this version of weft understands");
+            return base::fail(Status::peer,
+                              "the fabric address has an unknown format; run the same version of "
+                              "weft on all ranks");
         cards.push_back(bytes.first(sizeof header + header.endpoint_bytes));
         bytes = bytes.subspan(cards.back().size());
     } while (!bytes.empty());

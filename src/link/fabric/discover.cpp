@@ -50,8 +50,8 @@ Info offers_for(const fi_info& hints, const std::string& source) {
     return Info(list);
 }
 
-/// Returns the first acceptable offer, of the NICs in `names` if it is not empty. Adds the
-/// objections to other offers to `refusals`.
+/// Returns the first acceptable offer. If `names` is not empty, only NICs with these names are
+/// acceptable. Adds the objections to other offers to `refusals`.
 AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refusals,
                              std::span<const std::string> names = {}) {
     for (; list != nullptr; list = list->next) {
@@ -95,9 +95,9 @@ base::Failure explain_absence(std::string_view provider) {
         version, provider, others, base::did_you_mean(provider, names));
 }
 
-/// Returns true if operations of the offer may use FI_DELIVERY_COMPLETE. libfabric reports
-/// operation flags only if the hints request them. An endpoint opened from this answer would use
-/// the flag for every operation, so the answer is only inspected.
+/// Returns true if operations of the offer may use FI_DELIVERY_COMPLETE. libfabric reports the flag
+/// only if the hints request it. The answer is not used to open an endpoint, which would then use
+/// the flag for every operation.
 bool accepts_delivery(const fi_info& offer) {
     const Info hints(fi_dupinfo(&offer));
     if (hints == nullptr) return false;
@@ -112,7 +112,7 @@ bool accepts_delivery(const fi_info& offer) {
 }
 
 /// Returns the address that the user named; else a loopback address if all ranks are on this host;
-/// else the preferred one; else the best of this host.
+/// else options.source; else the best address of this host.
 SourceAddress source_address(const FabricOptions& options) {
     if (!options.address.empty()) return {options.address, true};
     if (options.one_host) return {"127.0.0.1", false};
@@ -140,8 +140,8 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
         if (source.forced) {
             return base::fail(
                 Status::environment,
-                "WEFT_FABRIC_ADDRESS is \"{}\", and provider \"{}\" has no device with "
-                "that; an address or host name of this host is expected",
+                "WEFT_FABRIC_ADDRESS is \"{}\", and provider \"{}\" has no device with this "
+                "address; an address or host name of this host is expected",
                 source.text, choice.offer->fabric_attr->prov_name);
         }
     }
@@ -150,21 +150,21 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
 
 /// Sets the profile's variables. libfabric reads many of them once per process, at its first call.
 void set_variables(const Profile& profile, const FabricOptions& options,
-                   LentEnvironment& environment) {
+                   ScopedEnvironment& environment) {
     for (const Setting& setting : profile.settings) {
         const std::string value = setting.value_in(facts_of(options));
         if (!value.empty()) environment.set(setting.name, value.c_str());
     }
 }
 
-/// Returns true if the best offer consumes a posted receive for each immediate, but has no
-/// receives. Then the hints must request receives.
+/// Returns true if the best offer requires a posted receive for each immediate but has no receives,
+/// so that the hints must request them (FI_MSG).
 bool lacks_receives(const fi_info* offer) {
     return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
 }
 
-/// Returns the reason, without a query of libfabric, why the job is too large for a provider, or an
-/// empty text.
+/// Returns the reason why the job is too large for a provider, or an empty text. Does not query
+/// libfabric.
 std::string size_problem(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
         return fmt::format(
@@ -177,18 +177,18 @@ std::string size_problem(const FabricOptions& options, const Profile& profile) {
 }
 
 /// Returns the first acceptable offer for a profile's hints. A failure without a text means that
-/// there was no offer.
+/// libfabric returned no offer.
 base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     const Info hints = make_hints(profile.provider, handled_modes());
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
     if (profile.asks_write_order) hints->tx_attr->msg_order = FI_ORDER_WAW | FI_ORDER_RMA_WAW;
     const bool asks_fence = profile.asks_fence || options.notify == Notify::fence;
     if (asks_fence) hints->caps |= FI_FENCE;
-    // Only if counters are forced: counting may disable the fast path of writes.
+    // Only if the user requests counters, because counting may disable the fast path of writes.
     if (options.notify == Notify::counter) hints->caps |= FI_RMA_EVENT;
     Info list = offers_for(*hints, {});
     if (list == nullptr && hints->caps != FI_RMA) {
-        hints->caps = FI_RMA;  // choose_notify() refuses a forced strategy without its capability
+        hints->caps = FI_RMA;  // later, choose_notify() rejects a strategy without its capability
         list = offers_for(*hints, {});
     }
     if (lacks_receives(list.get())) {
@@ -212,13 +212,13 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
 
 /// Returns the offer of the first available profile, in order of preference.
 std::optional<Found> find_preferred(const FabricOptions& options) {
-    LentEnvironment environment;
+    ScopedEnvironment environment;
     for (const Profile* profile : preferred_profiles())
         set_variables(*profile, options, environment);
     for (const Profile* profile : preferred_profiles()) {
         if (!size_problem(options, *profile).empty()) continue;
         auto found = find(options, *profile);
-        // libfabric may answer with another provider, which has a different profile.
+        // libfabric may answer with another provider, for which this profile is wrong.
         if (found && found->info->fabric_attr->prov_name == profile->provider) {
             found->environment = std::move(environment);
             return std::move(found).value();
@@ -232,7 +232,7 @@ std::optional<Found> find_preferred(const FabricOptions& options) {
 base::Result<Found> discover(const FabricOptions& options, const Profile& profile) {
     if (const std::string why = size_problem(options, profile); !why.empty())
         return base::fail(Status::environment, "{}", why);
-    LentEnvironment environment;
+    ScopedEnvironment environment;
     set_variables(profile, options, environment);
     auto found = find(options, profile);
     if (!found && found.failure().text.empty()) return explain_absence(profile.provider);
@@ -248,8 +248,8 @@ base::Result<Found> discover(const FabricOptions& options) {
     profile.provider = options.provider;
     auto found = discover(options, profile);
     if (!found) return found;
-    // libfabric may offer a provider of another name, such as a core provider under a layer. If
-    // that provider has a profile, its profile must be used.
+    // libfabric may offer a provider of another name, such as a layer over the named provider. If
+    // the offered provider has a profile, that profile must be used.
     const std::string_view granted = found->info->fabric_attr->prov_name;
     const Profile& exact = profile_of(granted);
     if (exact.provider != granted || granted == options.provider) return found;
@@ -340,7 +340,7 @@ std::vector<ProviderFinding> find_providers(const FabricOptions& options, const 
     for (const Offered& offered : offered_providers()) {
         ProviderFinding& finding = finding_of(findings, offered.provider);
         finding.offered = true;
-        // offered_providers() uses wide hints. Its objection may not apply to a job's hints.
+        // offered_providers() queries with all modes, so its objection may not apply to a job.
         if (!is_usable_by_name(options, offered.provider)) finding.why = offered.refusal;
     }
     bool before_chosen = !chosen.empty();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// discover.hpp - finds a libfabric endpoint that can carry puts, or the reasons against all offers.
+// discover.hpp - finds a libfabric endpoint that can carry puts, or explains why no offer fits.
 //
 // Idea     An *offer* is an fi_info that libfabric returns for the hints of a query. The hints have
 //          all modes that weft handles, and request as few capabilities as possible. accept_offer()
-//          accepts or rejects each offer. If libfabric returns none, it only reports "no data".
-//          Then a second query with all modes finds offers, and their objections.
+//          accepts or rejects each offer. If libfabric returns no offer, it gives no reason. Then a
+//          second query, with all modes, finds offers and the reasons to reject them.
 #pragma once
 
 #include <span>
@@ -14,18 +14,17 @@
 #include "link/fabric/endpoint.hpp"
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/grant.hpp"
-#include "link/fabric/lent_environment.hpp"
 #include "link/fabric/profile.hpp"
+#include "link/fabric/scoped_environment.hpp"
 
 namespace weft::link {
 
 /// Internet address of this host that a port binds to.
 struct SourceAddress {
     std::string text;     ///< numeric address or host name; empty: the provider's choice
-    bool forced = false;  ///< set by the user: if it cannot be used, the port fails
+    bool forced = false;  ///< set by the user: opening a port fails if the address is unusable
 };
 
-/// Returns the facts for the settings of profiles.
 [[nodiscard]] inline JobFacts facts_of(const FabricOptions& options) {
     return {.ranks = options.size, .number = options.job};
 }
@@ -35,10 +34,10 @@ struct Found {
     Info info;
     Grant grant;
     Profile profile;
-    SourceAddress source;               ///< local address; empty text: the provider's choice
-    std::vector<Nic> nics = {};         ///< all usable NICs of the provider; one is chosen
-    std::vector<Info> other_nics = {};  ///< offers of other NICs, nearest first, for long puts
-    LentEnvironment environment = {};   ///< the profile's variables, set while this object lives
+    SourceAddress source;                ///< local address
+    std::vector<Nic> nics = {};          ///< all usable NICs of the provider; one is chosen
+    std::vector<Info> other_nics = {};   ///< offers of other NICs, nearest first, for long puts
+    ScopedEnvironment environment = {};  ///< the profile's variables, set while this object lives
 };
 
 // NICs among the offers of one query. `names`: NICs that the user requires; empty: no requirement.
@@ -50,15 +49,14 @@ struct Found {
                                             std::string_view provider);
 /// Replaces the offer in `found` by the offer of the NIC that this rank should use: the nearest of
 /// the named NICs or, without names, of the equivalent NICs. `list` has all offers. Also sets
-/// found.nics and found.other_nics. found.info is nullptr if memory is lacking.
+/// found.nics and found.other_nics. If no memory is left, found.info is nullptr.
 void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
                 std::span<const std::string> names);
 
-/// Returns the best offer: of options.provider if it is named, else by the order of preference.
+/// Returns the best offer of options.provider or, if that is empty, of the preferred providers.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options);
 
-/// Returns the best offer of the provider that `profile` names, or of any provider if
-/// it names none.
+/// Returns the best offer of the provider that `profile` names; empty: of any provider.
 [[nodiscard]] base::Result<Found> discover(const FabricOptions& options, const Profile& profile);
 
 }  // namespace weft::link

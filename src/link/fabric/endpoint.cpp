@@ -10,7 +10,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns a text about the limit on pinned memory, which failed registrations often exceed.
+/// Describes the limit on pinned memory, a frequent reason for failed registrations.
 std::string pinned_limit() {
     rlimit limit{};
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
@@ -37,7 +37,7 @@ base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
         .size = completions_max, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
 
     int code = 0;
-    // Calls `opens`; `owner` receives the object and `code` the error. Returns true on success.
+    // Stores the object that `opens` opens in `owner`, or the error in `code`.
     const auto make = [&code](auto& owner, auto opens) {
         auto* opened = owner.get();
         code = opens(&opened);

@@ -23,7 +23,7 @@
 
 namespace weft::link {
 
-/// Closes any libfabric object. Prints an error to stderr, because a destructor cannot return it.
+/// Closes any libfabric object. Prints an error to stderr: a destructor cannot return it.
 template <class F>
 struct FidCloser {
     void operator()(F* handle) const noexcept {
@@ -59,8 +59,8 @@ struct FailedOperation {
 };
 
 struct Endpoint {
-    /// Opens all objects for a job of `ranks` ranks, with a queue of `completions_max` entries. The
-    /// endpoint is not yet enabled.
+    /// Opens all objects for a job of `ranks` ranks, with a completion queue of `completions_max`
+    /// entries. Does not enable the endpoint.
     [[nodiscard]] base::Result<void> open(const fi_info& offer, std::size_t ranks,
                                           std::size_t completions_max);
     [[nodiscard]] base::Result<void> enable();
@@ -78,7 +78,7 @@ struct Endpoint {
     /// Returns the failure of a libfabric call with a negative error code.
     [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
 
-    std::string text;           ///< names of provider and domain, for failures
+    std::string text;           ///< names of provider and domain, for texts of failures
     bool binds_memory = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
     Fid<fid_fabric> fabric;
     Fid<fid_domain> domain;

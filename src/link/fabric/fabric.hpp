@@ -29,7 +29,7 @@ namespace weft::link {
 
 using base::PutKind;
 
-/// Set in an immediate whose other bits are Put::immediate, a value of the wire's user.
+/// Bit of an immediate: the other bits are Put::immediate, a value of the wire's user.
 inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
 
 /// Memory that peers may write: this rank's segment. Its sections are registered separately when
@@ -57,7 +57,7 @@ struct FabricOptions {
     std::string module;    ///< file of the module; empty: see load_port()
     Rank rank = 0;         ///< this process's rank in the job
     Rank size = 1;         ///< number of ranks in the job
-    /// Random number of the job, equal on all ranks. 0: unknown, only for surveys without a job.
+    /// Random number of the job, equal on all ranks. 0: a survey without a job.
     std::uint64_t job = 0;
     std::size_t puts_in_flight = 256;          ///< limit for all peers together
     std::size_t puts_in_flight_per_peer = 64;  ///< limit for each peer
@@ -66,13 +66,13 @@ struct FabricOptions {
     /// Process ids of other ranks, in this process's pid namespace. When one of these processes
     /// ends, the endpoint's file is removed.
     std::vector<std::int32_t> processes;
-    /// Called once by each rank before it makes an endpoint that is a file. Waits for the other
-    /// ranks, so that no file exists while they load their libraries. May be empty.
+    /// Waits for the other ranks. Called once before this rank makes an endpoint that is a file, so
+    /// that no file exists while other ranks load their libraries. May be empty.
     std::function<base::Result<void>()> wait_for_ranks;
     bool one_host = false;         ///< all ranks run on this host: a loopback address reaches them
     std::optional<Notify> notify;  ///< strategy forced by the user; equal on all ranks
-    /// libfabric was loaded before the module. Set by load_port().
-    bool libfabric_was_here = false;
+    /// libfabric was loaded before the module, and may have read its variables. Set by load_port().
+    bool libfabric_was_loaded = false;
 };
 
 /// Properties of an open port.
@@ -90,14 +90,14 @@ struct FabricFacts {
     bool endpoint_file = false;
     /// Number of counters at this port for the delivered writes of each peer; 0: none.
     std::uint32_t counters = 0;
-    /// Largest number of sources of a put with a cell; 0: the port cannot write a put's flag.
+    /// Largest number of sources of a put with a cell; 0: a put cannot have a cell.
     std::size_t flagged_parts_max = 0;
-    /// Puts with a cell may have any number of sources if their total size is at most this. The
-    /// sources are copied at once. 0: never.
+    /// Puts with a cell of at most this total size may have any number of sources, which are copied
+    /// at once.
     std::size_t copied_bytes = 0;
     /// After each piece of this size of a put, the wire lets other transfers proceed; 0: no pieces.
     std::size_t paced_bytes = 0;
-    /// Variables of the provider, with values, that libfabric may have read before they were set.
+    /// Variables of the provider, as "name=value", that libfabric may have read too early.
     std::string late_settings;
     /// Bytes of sections and staging buffers that are registered now.
     std::uint64_t registered_bytes = 0;
@@ -117,8 +117,8 @@ class FabricPort {
     /// resolves the endpoint's address at the first put to it.
     virtual void set_peer(Rank rank, std::span<const std::byte> address) = 0;
 
-    /// Removes the endpoint's file, if it has one. Peers must have mapped the file. If a process is
-    /// killed before that, the next port with such a file removes it.
+    /// Removes the endpoint's file, if it has one. Peers must have mapped the file. The file of a
+    /// process that is killed earlier is removed by the next port with such a file.
     virtual void forget_file() noexcept {}
 
     /// Registers the sections of this part of the memory, so that peers may read and write it.
@@ -146,9 +146,9 @@ class FabricPort {
 
     /// Posts one write of one part of up to message_bytes_max bytes. Without bytes, sends only an
     /// immediate. Writes, and immediates of different writes, may be delivered in any order. An
-    /// immediate has more than 32 bits only if it has kHasPayload. Plain puts and puts with an
-    /// immediate do not use `pending` if their source is copied at once: up to inject_bytes, or to
-    /// a staging buffer of the port. A source of up to kCopiedBytesMax bytes may be `copied`.
+    /// immediate has more than 32 bits only if it has kHasPayload. Put::copied requires a source of
+    /// at most kCopiedBytesMax bytes. Plain puts and puts with an immediate do not use `pending` if
+    /// their source is copied at once, by libfabric (up to inject_bytes) or to a staging buffer.
     /// A put with a cell also writes its flag, to Cell::delivered, in the same write. It must have
     /// an immediate, which is delivered after data and flag. It may have up to flagged_parts_max
     /// parts, or any number of parts of up to copied_bytes in total, which are copied at once.
@@ -166,15 +166,15 @@ class FabricPort {
     [[nodiscard]] virtual base::Post try_read(const base::Read& read) noexcept = 0;
 
     /// Makes progress. Stores immediates of puts that were delivered here, and returns their
-    /// number. If it is less than the size of `immediates`, no others are pending.
+    /// number. A number below the size of `immediates` means that no others are pending.
     [[nodiscard]] virtual std::size_t poll(std::span<std::uint64_t> immediates) noexcept = 0;
 
     /// Returns the number of writes posted so far, for reports.
     [[nodiscard]] virtual std::uint64_t writes() const noexcept { return 0; }
 
     /// Ends all puts to and gets from a peer whose process has ended, and decrements their
-    /// `pending`. Later puts and gets count as posted, but have no effect. Failures of transfers
-    /// with this peer are forgotten. The caller must fail calls that need the peer.
+    /// `pending`. Later puts and gets return Post::posted but have no effect. failure() does not
+    /// report this peer any more. The caller must fail calls that need the peer.
     virtual void lose(Rank peer) noexcept = 0;
 
     /// Ends all puts and gets, which then touch neither memory of this rank nor `pending`. The port

@@ -32,8 +32,8 @@ constexpr NamedBit kMrModes[] = {
     {FI_MR_COLLECTIVE, "FI_MR_COLLECTIVE", false},
 };
 
-// Values from before registration modes were single bits. Only a defective provider offers
-// them. They are numbers here, because headers of libfabric 2 deprecate or lack the names.
+// Values from before registration modes were single bits. Only a defective provider offers them.
+// The code has their numbers, because headers of libfabric 2 deprecate or lack the names.
 constexpr NamedBit kMrModesOld[] = {
     {1U << 0, "FI_MR_BASIC", false},
     {1U << 1, "FI_MR_SCALABLE", false},

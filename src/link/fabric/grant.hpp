@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // grant.hpp - accepts or rejects an offer of libfabric.
 //
-// Idea     One function reads the attributes of an fi_info. It returns the attributes that weft
-//          uses, or names an attribute that weft does not handle. It does not call libfabric, so
-//          tests can use recorded attributes without hardware.
+// Idea     accept_offer() returns the attributes of an fi_info that weft uses, or names an
+//          attribute that weft does not handle. It does not call libfabric, so tests can use
+//          recorded attributes without hardware.
 // Next     discover.hpp, which queries libfabric for offers.
 #pragma once
 

@@ -27,7 +27,7 @@ std::uint32_t number_of(const sockaddr* address) {
     return ntohl(found.sin_addr.s_addr);
 }
 
-/// Returns the local address of the default route; 0 without such a route. Connecting a
+/// Returns the local address of the default route; 0 if this host has no such route. Connecting a
 /// datagram socket sends no data: the kernel only looks up the route. The destination is an address
 /// reserved for documentation (TEST-NET-1).
 std::uint32_t routed_address() {
@@ -51,7 +51,7 @@ bool has_property(const char* interface, const char* property) {
     return ::stat(path.c_str(), &ignored) == 0;
 }
 
-/// Returns the preference of an interface, from 0 (best) to 3. `routed`: it has the default route.
+/// Returns the preference of an interface, from 0 (best) to 3. routed: it has the default route.
 int preference_of(const char* interface, bool routed) {
     if (routed) return 0;
     if (has_property(interface, "device")) return 1;
@@ -84,26 +84,24 @@ std::vector<HostAddress> host_addresses() {
 
 std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me) {
     const HostOnNetwork& mine = ranks[me];
-    /// Returns true if a rank in another network namespace (with `all`: each such rank) has an
-    /// address that satisfies condition(own, theirs).
-    const auto others_have = [&](bool all, const HostAddress& own, auto condition) {
-        const auto holds = [&](const HostOnNetwork& rank) {
-            if (rank.network == mine.network) return all;
-            return std::ranges::any_of(
-                rank.addresses, [&](const HostAddress& theirs) { return condition(own, theirs); });
-        };
-        return all ? std::ranges::all_of(ranks, holds) : std::ranges::any_of(ranks, holds);
+    const auto is_on_another_host = [&](const HostAddress& own) {
+        return std::ranges::any_of(ranks, [&](const HostOnNetwork& rank) {
+            return rank.network != mine.network &&
+                   std::ranges::count(rank.addresses, own.address, &HostAddress::address) != 0;
+        });
     };
-    const auto equal = [](const HostAddress& a, const HostAddress& b) {
-        return a.address == b.address;
-    };
-    const auto connected = [](const HostAddress& a, const HostAddress& b) {
-        return a.same_network(b);
+    const auto is_in_network_of_all = [&](const HostAddress& own) {
+        return std::ranges::all_of(ranks, [&](const HostOnNetwork& rank) {
+            return rank.network == mine.network ||
+                   std::ranges::any_of(rank.addresses, [&](const HostAddress& theirs) {
+                       return own.same_network(theirs);
+                   });
+        });
     };
     const HostAddress* best = nullptr;
     for (const HostAddress& own : mine.addresses) {
-        if (others_have(false, own, equal)) continue;
-        if (others_have(true, own, connected)) return to_text(own);
+        if (is_on_another_host(own)) continue;
+        if (is_in_network_of_all(own)) return to_text(own);
         if (best == nullptr) best = &own;
     }
     if (best == nullptr && !mine.addresses.empty()) best = &mine.addresses.front();
@@ -111,7 +109,8 @@ std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me)
 }
 
 std::uint64_t network_identity() {
-    // The numbers 1 and 2 are added so that the hashed values differ from each other.
+    // 1 and 2 are added so that an inode or a cookie with the number of the device hashes
+    // differently.
     struct stat status;
     if (::stat("/proc/self/ns/net", &status) == 0)
         return base::mix(status.st_dev) + base::mix(status.st_ino + 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// host_addresses.hpp - internet addresses of this host, and the choice of one for the other hosts.
+// host_addresses.hpp - IP addresses of this host, and the choice of one that other hosts can reach.
 //
-// Idea     Every rank publishes its addresses. Other hosts cannot use an address that another host
-//          also has. Examples are the bridge of a container engine, and virtual machines behind a
-//          translating gateway. An address in a network to which all hosts are attached is best.
+// Idea     Every rank publishes its addresses. Other hosts cannot use an address that two hosts
+//          have, such as the address of a container bridge or of a virtual machine behind NAT. An
+//          address in a network to which all hosts are attached is best.
 // Holds    choose_address() is pure and depends on the published addresses alone.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace weft::link {
 
 /// An IPv4 address. Plain data, sent as bytes.
 struct HostAddress {
-    std::uint32_t address = 0;      ///< number whose highest byte is the first byte
+    std::uint32_t address = 0;      ///< in host byte order: 10.0.0.1 is 0x0a000001
     std::uint32_t prefix_bits = 0;  ///< number of high bits that identify the network
 
     [[nodiscard]] bool same_network(const HostAddress& other) const {
@@ -42,7 +42,7 @@ struct HostOnNetwork {
 /// Returns 0 if the namespace is unknown.
 [[nodiscard]] std::uint64_t network_identity();
 
-/// Returns a text such as "10.0.0.1".
+/// Returns the address in dotted decimal, such as "10.0.0.1".
 [[nodiscard]] std::string to_text(const HostAddress& address);
 
 }  // namespace weft::link

@@ -2,15 +2,13 @@
 // keys.hpp - registration keys of one endpoint, if weft chooses them, and seals of immediates.
 //
 // Idea     A process that can reach this rank over the network can write to a region whose address
-//          and key it knows. So keys are random, with all bits that the provider allows.
-//          Ranks receive them on cards.
-//          libfabric's TCP providers accept a write of 0 bytes without a key, and deliver its
-//          immediate. So the unused high bits of immediates contain a secret, the *seal*. Ranks
-//          compute the seal from a random key on the target's card. The target drops immediates
-//          with another seal.
-// Why      Keys are small numbers if they have less than four bytes, too few to be random, or if
-//          the provider's profile requests it. With such keys, and with keys that the provider
-//          chooses, immediates are not sealed.
+//          and key it knows. So keys are random, with all bits that the provider allows. Ranks
+//          learn them from cards. libfabric's TCP providers accept a write of 0 bytes without a
+//          key, and deliver its immediate. So the unused high bits of immediates contain a secret,
+//          the *seal*. Ranks compute the seal from a random key on the target's card. The target
+//          drops immediates with another seal. Keys are 1, 2, ... if the profile requests small
+//          keys, or if keys have fewer than four bytes, too few for a secret. Small keys, and keys
+//          that the provider chooses, seal nothing.
 // Holds    The seal has bits 32 to 62 of an immediate, or bits 43 to 62 if bit 63 (kHasPayload) is
 //          set.
 // Next     docs/security.md for possible actions of foreign processes.
@@ -27,16 +25,16 @@
 
 namespace weft::link {
 
-/// Returns the registration key of a counter at the target. Number `counter` of the target's
-/// counters for rank `origin` counts writes with this key. `key`: the key of the target's memory.
-/// Never 0 or all ones.
+/// Returns the registration key of a counter at the target: writes with this key are counted by
+/// number `counter` of the target's counters for rank `origin`. key: the key of the target's
+/// memory. Never returns 0 or all ones.
 [[nodiscard]] constexpr std::uint64_t counted_key(std::uint64_t key, std::uint64_t origin,
                                                   std::uint64_t counter) {
     return (base::mix(key ^ (origin << 8 | counter) * 0x9e37'79b9'7f4a'7c15) >> 1) | 1U;
 }
 
-/// Adds new keys of `key_bytes` bytes to `keys` until there are `count` different keys. New keys
-/// are random, and never 0 or all ones. If `small` is true, they are 1, 2, ...
+/// Extends `keys` to `count` different keys of `key_bytes` bytes. New keys are random, and never 0
+/// or all ones. If `small` is true, they are 1, 2, ...
 [[nodiscard]] inline base::Result<std::vector<std::uint64_t>> draw_keys(
     std::size_t count, std::size_t key_bytes, bool small, std::vector<std::uint64_t> keys = {}) {
     constexpr std::size_t kRandomBytesMin = 4;
@@ -57,13 +55,13 @@ namespace weft::link {
 
 inline constexpr unsigned kPayloadBitsMax = 43;  ///< bits of Put::immediate; the seal is above
 
-/// Returns the bits of the seal in such an immediate.
+/// Returns the mask of the seal's bits in this immediate.
 [[nodiscard]] constexpr std::uint64_t seal_mask(std::uint64_t immediate) noexcept {
     const unsigned free_from = (immediate & kHasPayload) != 0 ? kPayloadBitsMax : 32;
     return (kHasPayload - 1) >> free_from << free_from;
 }
 
-/// Returns the secret of a target whose card has this key of the landing.
+/// Returns the seal of a target. key: the key of PortCard::landing.
 [[nodiscard]] constexpr std::uint64_t seal_of(std::uint64_t key) noexcept {
     return base::mix(key ^ 0x5ea1'5ea1'5ea1'5ea1);
 }

@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "link/fabric/factory.hpp"
-#include "link/fabric/lent_environment.hpp"
+#include "link/fabric/scoped_environment.hpp"
 
 namespace weft::link {
 namespace {
@@ -36,8 +36,8 @@ std::vector<std::string> files_to_try(const std::string& named) {
     std::vector<std::string> files;
     for (const auto& folder : {own_folder(), folder_of("/proc/self/exe")}) {
         if (folder.empty()) continue;
-        // Where the build puts the module; where it is installed relative to the library; where it
-        // is installed relative to the command.
+        // The module is beside this code in the build. Installed, it is in WEFT_MODULE_FOLDER,
+        // which is relative to the folder of the library or to the parent of the command's folder.
         for (const auto& below :
              {folder, folder / std::filesystem::path(WEFT_MODULE_FOLDER).filename(),
               folder.parent_path() / WEFT_MODULE_FOLDER}) {
@@ -54,13 +54,13 @@ std::vector<std::string> files_to_try(const std::string& named) {
 
 /// Returns true if libfabric was loaded before the module, so that it may have read its variables
 /// already. The first call must precede the loading of the module.
-bool libfabric_was_here() {
-    static const bool kWasHere = [] {
+bool libfabric_was_loaded() {
+    static const bool was_loaded = [] {
         void* handle = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_NOLOAD);
         if (handle != nullptr) ::dlclose(handle);
         return handle != nullptr;
     }();
-    return kWasHere;
+    return was_loaded;
 }
 
 /// Returns the module's handle. The module is never unloaded: its code serves the port, and
@@ -79,9 +79,9 @@ base::Result<void*> load_module(const std::string& named) {
         problems);
 }
 
-/// Loads the module from the files_to_try(). Returns its functions.
+/// Loads the module. Returns its functions.
 base::Result<const FabricModule*> functions_of(const std::string& named) {
-    static_cast<void>(libfabric_was_here());
+    static_cast<void>(libfabric_was_loaded());  // remembers the answer
     const auto module = load_module(named);
     if (!module) return module.failure();
     const auto functions = reinterpret_cast<FabricModuleOf>(::dlsym(*module, kFabricModuleOf));
@@ -89,7 +89,7 @@ base::Result<const FabricModule*> functions_of(const std::string& named) {
         functions != nullptr ? functions(fabric_contract(WEFT_FABRIC_BUILD)) : nullptr;
     if (found == nullptr)
         return base::fail(Status::environment,
-                          "the network module {} and its caller are of different builds of weft",
+                          "the network module {} and its caller are from different builds of weft",
                           kModule);
     return found;
 }
@@ -98,16 +98,16 @@ base::Result<const FabricModule*> functions_of(const std::string& named) {
 
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
-    const KeptHandlers kept;
+    const SavedHandlers kept;
     const auto module = functions_of(options.module);
     if (!module) return module.failure();
     FabricOptions completed = options;
-    completed.libfabric_was_here = libfabric_was_here();
+    completed.libfabric_was_loaded = libfabric_was_loaded();
     return (*module)->open_port(memory, completed);
 }
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
-    const KeptHandlers kept;
+    const SavedHandlers kept;
     const auto module = functions_of(options.module);
     if (!module) return module.failure();
     return (*module)->survey(options);

@@ -64,7 +64,7 @@ std::string bus_of(const fi_info& offer) {
                        pci.function_id);
 }
 
-/// Returns true if `one` has an IPv4 address of this host, and `other` one in the same subnet.
+/// Returns true if `one` has an IPv4 address of this host, and `other` an address in its subnet.
 bool are_in_one_subnet(const fi_info& one, const fi_info& other) {
     const auto address_of = [](const fi_info& offer) {
         const auto* socket_address = static_cast<const sockaddr_in*>(offer.src_addr);
@@ -80,9 +80,9 @@ bool same_provider(const fi_info& one, const fi_info& other) {
     return std::strcmp(one.fabric_attr->prov_name, other.fabric_attr->prov_name) == 0;
 }
 
-/// Returns true if a rank may use the NIC of `other` instead of `used` without WEFT_CARDS: both are
-/// PCI devices, unlike kernel interfaces, of one fabric with equal grants and address formats and,
-/// for IP addresses, one subnet.
+/// Returns true if a rank may use the NIC of `other` instead of `used` without WEFT_CARDS. Both
+/// must be PCI devices (kernel interfaces are not) of one fabric, with equal grants and address
+/// formats. IP addresses must be in one subnet.
 bool is_equivalent(const AcceptedOffer& used, const AcceptedOffer& other) {
     const fi_info& used_info = *used.offer;
     const fi_info& other_info = *other.offer;
@@ -149,7 +149,7 @@ void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
         if (found.source.forced || !same_provider(*initial.offer, info)) return true;
         return names.empty() ? !is_equivalent(initial, each.second) : !is_among(names, info);
     });
-    offers[name] = initial;  // may have been erased, and is bound to found.source
+    offers[name] = initial;  // this offer is bound to found.source; its entry may be erased
     for (const auto& [nic, offer] : offers)
         found.nics.push_back({.name = nic, .bus = bus_of(*offer.offer)});
     assign_nics(found.nics, options.host);

@@ -19,30 +19,30 @@
 
 namespace weft::link {
 
-/// Processors that each rank of this host may use. Empty: this process alone.
+/// Ranks of this host.
 struct HostRanks {
-    std::vector<cpu_set_t> processors;
-    std::size_t position = 0;  ///< index of this rank
+    std::vector<cpu_set_t> processors;  ///< that each rank may use; empty: this process is alone
+    std::size_t position = 0;           ///< index of this rank in `processors`
 };
 
 /// A network card whose libfabric offer is acceptable.
 struct Nic {
     std::string name;                ///< libfabric's domain
     std::string bus;                 ///< PCI address, such as "0000:41:00.0"; empty: unknown
-    int distance = -1;               ///< from this rank's processors; -1: unknown
+    int distance = -1;               ///< levels of hwloc's tree from this rank; -1: unknown
     std::vector<std::size_t> ranks;  ///< indices of the ranks of this host that use the NIC
     bool chosen = false;             ///< used by this rank
 };
 
-/// Returns the names in a list with commas, without spaces and empty names.
+/// Splits a list at commas. Removes spaces and empty names.
 [[nodiscard]] std::vector<std::string> names_in(std::string_view list);
 
-/// Returns the index of each rank's NIC. `distances` has a list for each rank, with the distance
-/// of each NIC; -1: unknown. A rank uses the NIC with the fewest ranks so far among its nearest.
+/// Returns the index of each rank's NIC: among its nearest NICs, the one with the fewest ranks so
+/// far. `distances` has a list for each rank, with the distance of each NIC; -1: unknown.
 [[nodiscard]] std::vector<std::size_t> spread_over_nics(
     std::span<const std::vector<int>> distances);
 
-/// Sets the distances, ranks and choice of all NICs. Reads hwloc's tree only if there are several.
+/// Sets the distances, ranks and choice of all NICs. Reads hwloc's tree only for several NICs.
 void assign_nics(std::vector<Nic>& nics, const HostRanks& host);
 
 }  // namespace weft::link

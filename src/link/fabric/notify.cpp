@@ -21,7 +21,7 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
     return profile.*kPromises[static_cast<std::size_t>(notify)];  // in the order of Notify
 }
 
-/// Returns a text about the attribute that the endpoint lacks for a strategy, or an empty text.
+/// Names the attribute that the endpoint lacks for a strategy; empty: it lacks none.
 std::string missing_grant(Notify notify, const Grant& grant) {
     switch (notify) {
         case Notify::immediate:

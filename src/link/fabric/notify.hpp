@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify.hpp - six strategies by which a rank detects data from another node, and their choice.
+// notify.hpp - the six strategies to detect data from another node, and the choice among them.
 //
 // Idea     Each strategy relies on one guarantee of the network beyond eventual delivery. The
 //          profile states whether the provider has this guarantee. The attributes granted at run
 //          time state whether this endpoint may use it. A strategy is *promised* if both do. Only
 //          promised strategies are used.
-// Why      The receiver must know before a put how it will detect the put. So all payloads that fit
-//          a cell use one strategy, and all larger payloads use one strategy, equal on all ranks.
+// Why      The receiver must know before a put how it will detect the put. So all ranks use one
+//          strategy for payloads that fit a cell, and one for all larger payloads.
 // Holds    Does not call libfabric, so tests can use recorded attributes.
 // Next     base/environment.hpp for the strategies; link/wire for their implementation;
 //          docs/one-sided.md for the proofs.

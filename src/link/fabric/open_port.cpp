@@ -10,16 +10,16 @@
 namespace weft::link {
 namespace {
 
-/// Limits of the completion queue's entries for immediates of peers.
+/// Limits on the number of completion queue entries for immediates of peers.
 constexpr std::size_t kArrivalsMin = 1024;
 constexpr std::size_t kArrivalsMax = 65536;
 
 /// Returns the largest number of sources of a put with a cell; 0: no such puts. The flag is one
-/// more source, with another target. Port::put_flagged() cannot register sources.
+/// more source, with its own target. Port::put_flagged() cannot register sources.
 std::size_t flagged_parts_max(const Found& found) {
-    const bool two_places = found.profile.writes_two_places && found.grant.target_parts_max >= 2 &&
-                            found.grant.source_parts_max >= 2;
-    if (!two_places || found.grant.local_registration) return 0;
+    const bool two_targets = found.profile.writes_two_places && found.grant.target_parts_max >= 2 &&
+                             found.grant.source_parts_max >= 2;
+    if (!two_targets || found.grant.local_registration) return 0;
     return std::min(found.grant.source_parts_max, kSourceParts) - 1;
 }
 
@@ -29,8 +29,8 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.remote.completion = completion;
     facts.remote.whole_words = found.profile.whole_words;
     facts.remote.reads = found.profile.reads;
-    // Signals need immediates that are handled before later puts are seen. If data is delivered
-    // only while the target polls, completions are in the order of delivery.
+    // Signals need immediates that the target handles before it sees later puts. That is so if data
+    // is delivered only while the target polls: completions are then in the order of delivery.
     facts.remote.signals = completion == base::RemoteCompletion::ordered &&
                            found.profile.target_must_progress && found.profile.immediate.holds &&
                            found.grant.immediate_bytes >= sizeof(std::uint64_t);
@@ -40,7 +40,7 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     facts.version = libfabric_version();
     facts.message_bytes_max = found.grant.message_bytes_max;
     facts.inject_bytes = std::min(found.grant.inject_bytes, facts.message_bytes_max);
-    // If memory of reads must be registered, reads into other memory go through staging buffers.
+    // If targets of reads must be registered, reads into other memory go through staging buffers.
     facts.get_bytes_max = found.grant.local_registration
                               ? std::min(facts.message_bytes_max, Regions::kBufferBytes)
                               : facts.message_bytes_max;
@@ -51,11 +51,11 @@ FabricFacts make_facts(const Found& found, NotifyPlan notify, base::RemoteComple
     return facts;
 }
 
-/// Returns variables that may have been set too late, because libfabric reads them at its first
-/// call and was loaded earlier. The form is "name=value name=value"; empty: none.
+/// Returns the variables that may have been set too late, as "name=value name=value". libfabric
+/// reads them at its first call, which may precede ours if libfabric was loaded earlier.
 std::string late_settings(const Found& found, const FabricOptions& options) {
     std::string settings;
-    if (!options.libfabric_was_here) return settings;
+    if (!options.libfabric_was_loaded) return settings;
     for (const Setting& setting : found.profile.settings)
         if (found.environment.has_set(setting.name))
             settings += fmt::format("{}{}={}", settings.empty() ? "" : " ", setting.name,
@@ -105,7 +105,7 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
                           "puts in flight: {} in all and {} per peer; at least 1 is expected",
                           options.puts_in_flight, options.puts_in_flight_per_peer);
     }
-    Profile named = found.profile;  // its provider may be empty: any
+    Profile named = found.profile;  // the default profile names no provider
     named.provider = found.info->fabric_attr->prov_name;
     const auto notify = choose_notify(named, found.grant, options.notify);
     if (!notify) return notify.failure();
@@ -117,7 +117,7 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
     endpoint.text = fmt::format("provider \"{}\", domain {}", facts.provider, facts.domain);
     endpoint.binds_memory = found.grant.endpoint_registration;
     const auto size = static_cast<std::size_t>(options.size);
-    // Only signaled puts count as in flight. For each of them, several unsignaled puts may be.
+    // Only signaled puts count as in flight. Each may be preceded by several unsignaled ones.
     const std::size_t unsignaled = found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0;
     const std::size_t arrivals =
         std::max(size * puts_per_peer(options) * (1 + unsignaled), kArrivalsMin);
@@ -151,8 +151,8 @@ bool may_stripe(const Found& found, const FabricFacts& facts) {
            facts.remote.completion != base::RemoteCompletion::ordered;
 }
 
-/// Opens a port on the NIC of found.info. If there are others, a failure names the variable that
-/// selects them.
+/// Opens a port on the NIC of found.info. If this host has other NICs, a failure names the variable
+/// that selects them.
 base::Result<std::unique_ptr<Port>> open_on_nic(const FabricMemory& memory,
                                                 const FabricOptions& options, const Found& found) {
     auto port = open_port(memory, options, found);
@@ -169,21 +169,21 @@ base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memor
     if (!port) return port.failure();
     if (!may_stripe(found, (*port)->facts()))
         return std::unique_ptr<FabricPort>(std::move(port).value());
-    std::vector<std::unique_ptr<Port>> lanes;
-    lanes.push_back(std::move(port).value());
+    std::vector<std::unique_ptr<Port>> rails;
+    rails.push_back(std::move(port).value());
     for (Info& nic : found.other_nics) {
-        if (lanes.size() == kNicsMax) break;
+        if (rails.size() == kNicsMax) break;
         found.info = std::move(nic);
-        FabricMemory lane_memory = memory;  // each lane has its own keys
-        lane_memory.section_keys += lanes.size() * kSectionsMax * sizeof(std::uint64_t);
-        auto lane = open_on_nic(lane_memory, options, found);
-        if (!lane) return lane.failure();
-        lanes.push_back(std::move(lane).value());
+        FabricMemory rail_memory = memory;  // each rail has its own keys
+        rail_memory.section_keys += rails.size() * kSectionsMax * sizeof(std::uint64_t);
+        auto rail = open_on_nic(rail_memory, options, found);
+        if (!rail) return rail.failure();
+        rails.push_back(std::move(rail).value());
     }
     const std::size_t piece =
         options.piece_bytes != 0 ? options.piece_bytes : piece_bytes(found.profile.cost);
     return std::unique_ptr<FabricPort>(
-        std::make_unique<StripedPort>(std::move(lanes), static_cast<std::size_t>(options.size),
+        std::make_unique<StripedPort>(std::move(rails), static_cast<std::size_t>(options.size),
                                       piece, !found.grant.provider_keys));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // peers.hpp - addresses of a port's peers, and the keys of their memory.
 //
-// Holds    No allocation after construction, except for a peer at its first use, and at the first
-//          use of its later sections.
+// Holds    After construction, only the first use of a peer, and of a section after its first one,
+//          allocates.
 #pragma once
 
 #include <rdma/fi_errno.h>
@@ -26,7 +26,7 @@ struct RemotePort {
     RemoteRegion landing;                ///< PortCard::landing
     std::uint64_t seal = 0;              ///< seal of immediates to the peer
     std::uint64_t section_keys = 0;      ///< offset of the peer's table of keys
-    std::uint32_t in_flight = 0;         ///< puts and reads without completion
+    std::uint32_t in_flight = 0;         ///< signaled puts and reads without completion
     std::uint32_t unsignaled = 0;        ///< unsignaled puts since the last signaled one (port.hpp)
     bool known = false;                  ///< the peer's card is stored
     bool warm = false;                   ///< connected by Port::warm()
@@ -56,9 +56,8 @@ struct RdmaWrite {
 
 class Peers {
   public:
-    /// `virtual_addresses`: the network uses addresses (FI_MR_VIRT_ADDR); otherwise it uses offsets
-    /// from the start of each section. `files`: endpoints are files, which a rank removes when it
-    /// ends.
+    /// virtual_addresses: the network uses addresses (FI_MR_VIRT_ADDR), not offsets from the start
+    /// of each section. files: endpoints are files, which a rank removes when it ends.
     Peers(const Endpoint& endpoint, const Regions& regions, std::size_t ranks,
           bool virtual_addresses, bool files)
         : endpoint_(endpoint),
@@ -69,7 +68,6 @@ class Peers {
 
     [[nodiscard]] RemotePort& operator[](Rank rank) noexcept { return peers_[rank]; }
     [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
-    /// Stores a peer's card.
     void set(Rank rank, const PortCard& card) {
         RemotePort& peer = (*this)[rank];
         peer.memory = card.memory;

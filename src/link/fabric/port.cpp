@@ -24,7 +24,7 @@ std::uint64_t flags_of(PutKind kind) {
     return kFlags[static_cast<std::size_t>(kind)];  // in the order of PutKind
 }
 
-/// Returns true if weft chooses random keys that are too long to be guessed.
+/// Returns true if weft chooses random keys that are too long to guess.
 bool has_secret_keys(const Found& found) {
     return !found.grant.provider_keys && found.grant.key_bytes >= sizeof(std::uint64_t) &&
            !found.profile.small_keys;
@@ -223,7 +223,7 @@ base::Post Port::inject(RemotePort& peer, Rank rank, const RdmaWrite& write) noe
                                                    write.target.address, write.target.key)
                              : fi_inject_write(endpoint, write.source, write.bytes, peer.address,
                                                write.target.address, write.target.key);
-    const base::Post posted = posted_as(code, write.bytes, rank);
+    const base::Post posted = record_post(code, write.bytes, rank);
     if (posted == base::Post::posted) ++peer.unsignaled;
     return posted;
 }
@@ -278,21 +278,21 @@ Transfer* Port::post_message(RemotePort& peer, Rank rank, fi_msg_rma& message, s
     message.addr = peer.address;
     message.context = &transfers_.next()->context;
     const ssize_t code = fi_writemsg(endpoint_.handle.get(), &message, flags | FI_COMPLETION);
-    if (posted_as(code, bytes, rank) != base::Post::posted) return nullptr;
+    if (record_post(code, bytes, rank) != base::Post::posted) return nullptr;
     held_peer_ = (flags & FI_MORE) != 0 ? rank : -1;
     ++peer.in_flight;
     return &transfers_.take(rank, bytes, pending);
 }
 
-/// Makes the network start writes that wait for another one (FI_MORE).
+/// Posts an empty write, so that the network starts the writes that it holds (FI_MORE).
 void Port::release_held() noexcept {
     RemotePort& peer = peers_[held_peer_];
     static_cast<void>(post(peer, held_peer_, empty_write(peer, FI_INJECT)));
 }
 
-/// Returns the outcome of a call of libfabric. Counts a posted write, and stores a failure. `bytes`
-/// and `rank`, the peer, are for the failure's text.
-base::Post Port::posted_as(ssize_t code, std::size_t bytes, Rank rank, bool reads) noexcept {
+/// Counts a posted write, or stores a failure, by libfabric's return code. Returns the outcome.
+/// bytes, rank: size and peer of the transfer, for the failure's text.
+base::Post Port::record_post(ssize_t code, std::size_t bytes, Rank rank, bool reads) noexcept {
     if (code == 0) {
         writes_ += reads ? 0 : 1;
         return base::Post::posted;
@@ -334,7 +334,7 @@ base::Post Port::post_read(RemotePort& peer, const RemoteTarget& from,
     }
     const ssize_t code = fi_read(endpoint_.handle.get(), into, read.bytes, desc, peer.address,
                                  from.address, from.key, &transfers_.next()->context);
-    if (posted_as(code, read.bytes, read.peer, true) != base::Post::posted) {
+    if (record_post(code, read.bytes, read.peer, /*reads=*/true) != base::Post::posted) {
         regions_.give_back(staged, Regions::kNoSource);
         return base::Post::again;
     }
@@ -347,8 +347,8 @@ base::Post Port::post_read(RemotePort& peer, const RemoteTarget& from,
 
 // --- completions ---------------------------------------------------------------------------------
 
-/// Also forgets failures of unknown peers: providers report closed connections without the peer. If
-/// another peer is the cause, the next transfer with that peer fails again.
+/// Also drops failures of unknown peers, because providers report closed connections without the
+/// peer. If another peer is the cause, the next transfer with that peer fails again.
 void Port::lose(Rank rank) noexcept {
     RemotePort& peer = peers_[rank];
     if (peer.lost) return;
@@ -425,15 +425,15 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
                 check_receives(receives_.renew(*endpoint_.handle, entry.op_context));
             if (!seals_ || has_seal(entry.data, own_seal_))
                 immediates[arrived++] = seals_ ? unsealed(entry.data) : entry.data;
-            else  // a process outside the job tries seals; the delay limits its attempts
+            else  // a process outside the job guesses seals; the delay limits its attempts
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
     }
     return arrived;
 }
 
-/// Stores the failure that fi_cq_read() has reported with `code`. A failed transfer ends for its
-/// caller in lose() or cancel(), because its data is neither delivered nor read.
+/// Stores the failure that fi_cq_read() has reported with `code`. A failed transfer stays in flight
+/// for its caller until lose() or cancel(), because its data is neither delivered nor read.
 void Port::handle_error(ssize_t code) noexcept {
     if (code != -FI_EAVAIL) return fail(endpoint_.refused("fi_cq_read", static_cast<int>(code)));
     const auto failed = endpoint_.read_error();

@@ -15,7 +15,7 @@
 //          that does not poll. Also, a layer of libfabric 1.17 crashes on the null context of an
 //          unsignaled put whose peer has died.
 //          A provider that batches posts holds a put with FI_MORE until the next post. Puts whose
-//          caller announces another put have FI_MORE. If none follows, poll() posts an empty write.
+//          caller announces another put have FI_MORE; poll() posts an empty write if none follows.
 // Holds    No allocation, lock or wait after start(), except for a peer at its first use, and to
 //          register a source. The pool of transfers limits all puts in flight; a count for each
 //          peer limits the puts to the peer.
@@ -44,13 +44,13 @@ class Port final : public FabricPort {
   public:
     Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
          FabricFacts facts, Endpoint endpoint);
-    /// Waits up to 2 s for transfers in flight to complete, then closes the endpoint.
+    /// Waits up to kDrainLimit for transfers in flight to complete, then closes the endpoint.
     ~Port() override;
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    /// Registers the memory and makes the card. `receives`: number of receives to post, if
-    /// immediates consume them; else 0.
+    /// Registers the memory and makes the card. receives: number of receives to post if immediates
+    /// consume them, else 0.
     [[nodiscard]] base::Result<void> start(std::size_t receives);
 
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
@@ -65,7 +65,7 @@ class Port final : public FabricPort {
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override {
         return expose_as(memory, {});
     }
-    /// Registers memory with a key of another port.
+    /// Registers memory, with a key that another port has chosen if `key` is given.
     [[nodiscard]] base::Result<RemoteRegion> expose_as(std::span<std::byte> memory,
                                                        std::optional<std::uint64_t> key);
     void unexpose(const RemoteRegion& region) noexcept override { regions_.unexpose(region); }
@@ -85,14 +85,14 @@ class Port final : public FabricPort {
     }
 
   private:
-    /// Returns true if the peer's address is resolved, if necessary by this call.
+    /// Resolves the peer's address if necessary. Returns false if transfers are impossible.
     [[nodiscard]] bool ready(RemotePort& peer, Rank rank) noexcept {
         if (endpoint_.handle == nullptr) [[unlikely]]
             return false;
         return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failure_);
     }
     /// Returns FI_MORE for a put that another one follows, if the provider batches posts. Returns 0
-    /// if the limits permit neither the other put nor an empty write that releases this one.
+    /// if the limits permit no further write, which would have to release this one.
     [[nodiscard]] std::uint64_t more_flag(const RemotePort& peer) const noexcept {
         const Transfer* const next = transfers_.next();
         const bool room = next != nullptr && next->next != nullptr &&
@@ -126,8 +126,8 @@ class Port final : public FabricPort {
                                          std::uint32_t* pending) noexcept;
     [[nodiscard]] base::Post post_read(RemotePort& peer, const RemoteTarget& from,
                                        const base::Read& read) noexcept;
-    [[nodiscard]] base::Post posted_as(ssize_t code, std::size_t bytes, Rank rank,
-                                       bool reads = false) noexcept;
+    [[nodiscard]] base::Post record_post(ssize_t code, std::size_t bytes, Rank rank,
+                                         bool reads = false) noexcept;
     [[nodiscard]] std::uint64_t sealed_for(const RemotePort& peer, std::uint64_t immediate) const {
         return seals_ ? sealed(immediate, peer.seal) : immediate;
     }
@@ -149,14 +149,14 @@ class Port final : public FabricPort {
 
     FabricFacts facts_;
     Rank rank_;
-    bool text_addresses_;  ///< endpoint addresses are text, of any length
+    bool text_addresses_;  ///< endpoint addresses are text of any length
     bool seals_;           ///< immediates are sealed (keys.hpp)
     std::uint64_t own_seal_ = 0;
     bool writes_empty_;             ///< a put may carry an immediate without data
     std::uint32_t unsignaled_max_;  ///< small puts to a peer between two signaled ones; may be 0
     std::uint32_t in_flight_per_peer_max_;
     std::uint64_t more_flag_;   ///< FI_MORE if the provider batches posts, else 0
-    Rank held_peer_ = -1;       ///< peer of the last write if that has FI_MORE, else -1
+    Rank held_peer_ = -1;       ///< peer of the last write if it has FI_MORE, else -1
     std::uint64_t writes_ = 0;  ///< see writes()
     Transfers transfers_;
     Receives receives_;
@@ -168,7 +168,7 @@ class Port final : public FabricPort {
     Peers peers_;
 };
 
-/// Opens a port of the offer `found`.
+/// Opens a port for the offer `found`.
 [[nodiscard]] base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
                                                             const FabricOptions& options,
                                                             const Found& found);

@@ -72,8 +72,7 @@ struct KnownBug {
 };
 
 /// Cost of a put, for predictions. The choice of algorithms uses it until measured values exist.
-/// The defaults are those of Aries (Ruefenacht, Bull, Booth 2017, table 1), for profiles without an
-/// own figure.
+/// The defaults are for Aries (Ruefenacht, Bull, Booth 2017, table 1).
 struct ProfiledCost {
     std::int64_t latency_ns = 1340;
     std::int64_t issue_ns = 340;     ///< the sender's time for each put
@@ -81,7 +80,7 @@ struct ProfiledCost {
     std::int64_t byte_fs = 100'000;  ///< femtoseconds for each byte
     /// Femtoseconds of the receiver's processor for each byte, if the provider copies.
     std::int64_t receive_byte_fs = 0;
-    std::int64_t turn_ns = 1000;  ///< from one rank's turn on a shared processor to the next's
+    std::int64_t turn_ns = 1000;  ///< time to switch a shared processor to the next rank
     std::string_view source = "published for Aries; none for this network";
 };
 
@@ -99,8 +98,8 @@ struct Profile {
     /// Conditions to check first if a job does not start or is slow. Empty: none known.
     std::string_view check = {};
 
-    // --- Notify strategies. A promise counts only with the granted attributes (grant.hpp): four
-    // --- bytes for immediates, the capability for a fence, the operation flag for delivery.
+    // --- Notify strategies. A promise also needs the granted attributes (grant.hpp): four bytes
+    // --- for immediates, the capability for a fence, the operation flag for delivery.
 
     /// A target that sees the upper half of an aligned 8-byte word also sees the lower half. True
     /// if words are stored whole, or bytes are stored in ascending order.
@@ -170,7 +169,7 @@ struct Profile {
     /// if an error of such a put, after the peer's death, is harmless. One put in kUnsignaledPuts
     /// has a completion anyway, which limits the puts in flight.
     bool unsignaled_small_puts = false;
-    /// Posts with FI_MORE are passed to the network together, which saves an access to it for each.
+    /// Posts with FI_MORE are passed to the NIC together, which saves an access to it for each.
     bool batches_posts = false;
     /// A rank may open an endpoint on each network card of its host. If false, a process can open
     /// one card only, or the provider itself uses several.
@@ -182,8 +181,8 @@ struct Profile {
     /// File of the endpoint in shared memory, if it has one. weft names, reserves and removes it.
     EndpointFile endpoint_file = {};
 
-    /// Granted attributes, and the libfabric release that they are known for. For users who do not
-    /// have the network yet (weft info --provider). Jobs use the actual attributes. Empty: unknown.
+    /// Expected attributes, and the libfabric release that grants them. For users who do not have
+    /// the network yet (weft info --provider). Jobs use the actual attributes. Empty: unknown.
     Grant declared = {};
     std::string_view declared_by = {};
     /// Known errors of the provider, and their effects on a job.
@@ -192,8 +191,8 @@ struct Profile {
     /// Cost of a put, from half a round trip of 8 bytes, the rate of puts, and the bandwidth.
     ProfiledCost cost = {};
 
-    /// Variables that should differ from their defaults. Set before libfabric starts, unless the
-    /// user has set them. All profiles that have a variable compute the same value for it.
+    /// Variables that weft sets before libfabric starts, unless the user has set them. All profiles
+    /// that have a variable compute the same value for it.
     std::span<const Setting> settings = {};
 };
 

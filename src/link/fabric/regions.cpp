@@ -12,7 +12,7 @@
 namespace weft::link {
 namespace {
 
-/// Largest job with counters. A rank registers its memory for each counter of each peer.
+/// Largest job with counters: each counter of each peer needs a registration of the memory.
 constexpr std::size_t kRanksWithCounters = 256;
 
 }  // namespace
@@ -91,8 +91,8 @@ base::Result<void> Regions::register_section(std::size_t number) {
 base::Result<void> Regions::open_counters(Rank rank, std::size_t ranks, std::uint32_t counters) {
     if (ranks > kRanksWithCounters)
         return base::fail(Status::unsupported,
-                          "WEFT_NOTIFY=counter registers the memory {} times for each peer: jobs "
-                          "of up to {} ranks, this one has {}",
+                          "WEFT_NOTIFY=counter registers the memory {} times for each peer, so it "
+                          "supports jobs of up to {} ranks; this job has {}",
                           counters, kRanksWithCounters, ranks);
     counters_of_peer_ = counters;
     const std::uint64_t key = fi_mr_key(sections_.front().region.get());
@@ -185,8 +185,8 @@ std::byte* Regions::take_buffer() noexcept {
     return buffer;
 }
 
-/// Pinned memory is limited, and the end of another transfer frees some. So a failed registration
-/// is permanent only if no other source is registered.
+/// Pinned memory is limited, and the end of another transfer unpins its source. So a failed
+/// registration is permanent only if no other source is registered.
 std::size_t Regions::register_source(std::span<std::byte> source,
                                      std::optional<base::Failure>& failure) noexcept {
     if (free_sources_.empty()) return kNoSource;

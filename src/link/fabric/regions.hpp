@@ -8,7 +8,7 @@
 //          Some networks also require registered sources (FI_MR_LOCAL). Sources in the segment are
 //          registered with it. Other small sources are copied to registered buffers. Large sources
 //          are registered until the local completion of their put, after which libfabric does not
-//          read them again (fi_cq(3)). Some providers cache registrations; this class does not.
+//          read them again (fi_cq(3)). This class caches no registrations; some providers do.
 // Holds    A key in the table belongs to a registered section, and does not change. No allocation
 //          after open(), except to register sources and exposed memory.
 // Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
@@ -31,8 +31,7 @@
 
 namespace weft::link {
 
-/// Number of counters at a target for each peer: the largest number of a peer's counted puts in
-/// flight.
+/// Number of counters at a target for each peer. It limits a peer's counted puts in flight.
 inline constexpr std::uint32_t kCountersOfPeer = 4;
 
 /// A part of the memory with one registration.
@@ -42,7 +41,7 @@ struct Section {
     Fid<fid_mr> region;  ///< nullptr: not registered
 };
 
-/// Keys of a peer's sections, except the first, that this rank has read.
+/// Keys of a peer's later sections, as read from the peer's table.
 struct SectionKeys {
     explicit SectionKeys(std::size_t count) : entries(count) {}
 
@@ -70,15 +69,14 @@ struct SectionKeys {
 
 class Regions {
   public:
-    /// `endpoint` must outlive the regions. `small_keys`: as in Profile.
+    /// `endpoint` must outlive the regions. small_keys: see Profile.
     Regions(Endpoint& endpoint, const FabricMemory& memory, const Grant& grant, bool small_keys)
         : endpoint_(endpoint), memory_(memory), grant_(grant), small_keys_(small_keys) {}
 
     /// Registers the first section, the landing and, if sources must be registered, the buffers.
-    /// `divided`: peers can read the keys of sections, so the memory may have several sections.
+    /// divided: peers can read the keys of sections, so the memory may have several sections.
     [[nodiscard]] base::Result<void> open(bool divided);
-    /// Opens `counters` counters for each peer. Each counter has a key of its own, by which a
-    /// peer's writes select it.
+    /// Opens `counters` counters for each peer. A peer's writes select a counter by its key.
     [[nodiscard]] base::Result<void> open_counters(Rank rank, std::size_t ranks,
                                                    std::uint32_t counters);
     void close() noexcept;
@@ -111,7 +109,7 @@ class Regions {
         return memory_.section_keys + section * sizeof(std::uint64_t);
     }
     [[nodiscard]] std::uint64_t section_keys() const noexcept { return memory_.section_keys; }
-    // See FabricPort. `key`: a key of other regions to use, so that both have equal keys.
+    // See FabricPort. key: registration key to use, which other Regions have chosen.
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory,
                                                     std::optional<std::uint64_t> key = {});
     void unexpose(const RemoteRegion& region) noexcept;
@@ -121,13 +119,14 @@ class Regions {
     [[nodiscard]] bool registers_sources() const noexcept { return grant_.local_registration; }
     /// Returns the registration of the section that contains all of this memory, or nullptr.
     [[nodiscard]] fid_mr* region_of(const std::byte* data, std::size_t bytes) const noexcept;
-    static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;  ///< larger: registered
+    /// Size of a buffer. Larger sources are registered instead of copied.
+    static constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
     /// Returns a registered buffer of kBufferBytes bytes, or nullptr if all are in use.
     [[nodiscard]] std::byte* take_buffer() noexcept;
     [[nodiscard]] void* buffer_desc() const noexcept { return fi_mr_desc(buffers_region_.get()); }
     /// Registers a source until give_back(). Returns its number. Returns kNoSource if the caller
-    /// must try again when other sources have been given back, or if registration is impossible;
-    /// then stores the reason in `failure`.
+    /// must try again after other sources have been given back. Also returns kNoSource if
+    /// registration is impossible, and then stores the reason in `failure`.
     [[nodiscard]] std::size_t register_source(std::span<std::byte> source,
                                               std::optional<base::Failure>& failure) noexcept;
     [[nodiscard]] void* source_desc(std::size_t source) const noexcept {
@@ -152,7 +151,7 @@ class Regions {
     /// Memory outside the segment that peers may write.
     struct Exposed {
         Fid<fid_mr> handle;
-        std::optional<std::size_t> key;  ///< index in keys_, if it is a key of this object
+        std::optional<std::size_t> key;  ///< index in keys_; nullopt: a key of other Regions
     };
     struct FreeDeleter {
         void operator()(std::byte* memory) const noexcept { std::free(memory); }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// lent_environment.hpp - environment variables that are set only while libraries start, and signal
-// handlers that are restored afterwards.
+// scoped_environment.hpp - sets environment variables while libraries start, and restores signal
+// handlers afterwards.
 //
 // Why      libfabric reads its variables at its first call, and when objects are opened. The
-//          application may also use libfabric, itself or through an MPI, and its child processes
-//          inherit the environment. So variables must not stay set.
+//          application may also use libfabric, directly or through an MPI library, and its child
+//          processes inherit the environment. So variables must not stay set.
 // Holds    A variable that the user has set keeps its value. The destructor removes the variables
 //          that this object has set. No other thread may read the environment while it changes.
 #pragma once
@@ -21,15 +21,16 @@
 
 namespace weft::link {
 
-class LentEnvironment {
+class ScopedEnvironment {
   public:
-    LentEnvironment() = default;
-    LentEnvironment(LentEnvironment&& other) noexcept : names_(std::exchange(other.names_, {})) {}
-    LentEnvironment& operator=(LentEnvironment&& other) noexcept {
+    ScopedEnvironment() = default;
+    ScopedEnvironment(ScopedEnvironment&& other) noexcept
+        : names_(std::exchange(other.names_, {})) {}
+    ScopedEnvironment& operator=(ScopedEnvironment&& other) noexcept {
         std::swap(names_, other.names_);
         return *this;
     }
-    ~LentEnvironment() {
+    ~ScopedEnvironment() {
         for (const std::string& name : names_) ::unsetenv(name.c_str());
     }
 
@@ -46,30 +47,29 @@ class LentEnvironment {
     std::vector<std::string> names_;
 };
 
-/// Stores the signal handlers, and restores them in the destructor. Some libraries that libfabric
-/// loads (libinfinipath 3.3 of Debian 12, in a constructor) replace handlers of SIGTERM, SIGSEGV
-/// and others to print backtraces. The handlers belong to the application, or for SIGTERM, to
-/// weft's report of blocked calls.
-class KeptHandlers {
+/// Saves the signal handlers, and restores them in the destructor. Libraries that libfabric loads
+/// may replace handlers of SIGTERM, SIGSEGV and others to print backtraces (libinfinipath 3.3 of
+/// Debian 12 does). The handlers belong to the application; that of SIGTERM may be weft's own.
+class SavedHandlers {
   public:
-    KeptHandlers() {
+    SavedHandlers() {
         // With this variable, libinfinipath does not replace handlers.
         environment_.set("IPATH_NO_BACKTRACE", "1");
         for (std::size_t i = 0; i < kSignals.size(); ++i)
             ::sigaction(kSignals[i], nullptr, &actions_[i]);
     }
-    ~KeptHandlers() {
+    ~SavedHandlers() {
         for (std::size_t i = 0; i < kSignals.size(); ++i)
             ::sigaction(kSignals[i], &actions_[i], nullptr);
     }
-    KeptHandlers(const KeptHandlers&) = delete;
-    KeptHandlers& operator=(const KeptHandlers&) = delete;
+    SavedHandlers(const SavedHandlers&) = delete;
+    SavedHandlers& operator=(const SavedHandlers&) = delete;
 
   private:
     static constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGABRT,
                                          SIGSEGV, SIGBUS, SIGILL, SIGFPE};
     std::array<struct sigaction, kSignals.size()> actions_{};
-    LentEnvironment environment_;
+    ScopedEnvironment environment_;
 };
 
 }  // namespace weft::link

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // striped_port.hpp - a port over several NICs, for long puts.
 //
-// Idea     A lane is a port over one NIC. Short puts use the first lane, whose NIC is nearest.
+// Idea     A *rail* is a port over one NIC. Short puts use the first rail, whose NIC is nearest.
 //          The wire cuts longer puts into pieces of facts().message_bytes_max, and each piece uses
-//          the lane with the fewest transfers in flight. So all NICs carry pieces of one put.
+//          the rail with the fewest transfers in flight. So all NICs carry pieces of one put.
 // Why      Writes of different NICs are not ordered. Therefore only two strategies use several
-//          lanes: immediates, which the target counts by pieces, and delivery, whose flag follows
-//          the delivery of all pieces.
-// Holds    A lane sends only to the peer's lane of the same number, so that the queue of a lane has
-//          room for all peers. Puts to a peer with fewer NICs use only the lanes that it has.
+//          rails: immediate, because the target counts the pieces, and delivery, because the flag
+//          is sent after the delivery of all pieces.
+// Holds    A rail sends only to the peer's rail of the same number, so that the queue of a rail has
+//          room for all peers. Puts to a peer use only the rails that both ranks have.
 // Next     open_port.cpp chooses between a Port and a StripedPort.
 #pragma once
 
@@ -20,23 +20,23 @@
 
 namespace weft::link {
 
-/// Returns the size of the pieces of a striped put. The transfer of a piece takes at least eight
-/// times the time of posting it. Pieces exceed staging buffers, so they are never copied.
+/// Returns the size of the pieces of a striped put. Sending a piece takes at least eight times as
+/// long as posting it. Pieces exceed staging buffers, so they are never copied.
 [[nodiscard]] std::size_t piece_bytes(const ProfiledCost& cost);
 
 class StripedPort final : public FabricPort {
   public:
-    /// `shared_keys`: a key that the first lane chooses can be used on all lanes.
-    StripedPort(std::vector<std::unique_ptr<Port>> lanes, std::size_t ranks,
+    /// shared_keys: a key that the first rail chooses can be used on all rails.
+    StripedPort(std::vector<std::unique_ptr<Port>> rails, std::size_t ranks,
                 std::size_t piece_bytes, bool shared_keys);
 
-    [[nodiscard]] std::span<const std::unique_ptr<Port>> lanes() const { return lanes_; }
+    [[nodiscard]] std::span<const std::unique_ptr<Port>> rails() const { return rails_; }
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
     [[nodiscard]] std::span<const std::byte> address() const override { return cards_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
     [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept override {
-        return lanes_.front()->bytes_to_section_end(offset);
+        return rails_.front()->bytes_to_section_end(offset);
     }
     [[nodiscard]] bool warm(Rank peer) noexcept override;
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
@@ -51,15 +51,15 @@ class StripedPort final : public FabricPort {
     [[nodiscard]] const base::Failure* failure() const noexcept override;
 
   private:
-    [[nodiscard]] Port& lane_for(Rank peer, std::size_t bytes, const RemoteRegion* region) noexcept;
+    [[nodiscard]] Port& rail_for(Rank peer, std::size_t bytes, const RemoteRegion* region) noexcept;
 
-    std::vector<std::unique_ptr<Port>> lanes_;
+    std::vector<std::unique_ptr<Port>> rails_;
     FabricFacts facts_;
     bool shared_keys_;
-    std::vector<std::byte> cards_;          ///< see address(): the card of each lane
-    std::vector<std::uint8_t> lanes_of_;    ///< by peer: number of lanes that both ranks have
-    std::size_t next_ = 0;                  ///< lane that the next piece tries first
-    std::optional<base::Failure> failure_;  ///< invalid card of a peer
+    std::vector<std::byte> cards_;            ///< see address(): the card of each rail
+    std::vector<std::uint8_t> common_rails_;  ///< by peer: number of rails that both ranks have
+    std::size_t next_ = 0;                    ///< rail that the next piece tries first
+    std::optional<base::Failure> failure_;    ///< invalid card of a peer
 };
 
 /// Opens a port on the NIC of `found`. Uses its other NICs, too, if long puts may use them.

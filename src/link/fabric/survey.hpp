@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // survey.hpp - providers and notify strategies on this machine, a job's choice, and the reasons.
 //
-// Idea     Makes the same queries of libfabric as open_port(), and keeps all offers and objections.
-//          Opens no endpoint.
+// Idea     The survey queries libfabric as open_port() does, and keeps all offers and objections.
+//          It opens no endpoint.
 // Why      `weft info` shows users why a job uses a provider or a notify strategy.
 // Next     discover.hpp for the choice of an offer; notify.hpp for the choice of notify strategies.
 #pragma once
@@ -35,7 +35,7 @@ struct FabricSurvey {
     std::vector<ProviderFinding> providers;  ///< in order of preference
     std::string provider;                    ///< chosen provider; empty: no usable provider
     std::string reason;                      ///< reason of the choice or of its absence
-    std::string domain;                      ///< libfabric's name of the network card
+    std::string domain;                      ///< libfabric's name of the NIC
     std::vector<Nic> nics;                   ///< all NICs that ranks of this host may use
     Grant grant;
     std::vector<NotifyFinding> strategies;

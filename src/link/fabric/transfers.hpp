@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // transfers.hpp - operations of a port that libfabric has not completed, and posted receives.
 //
-// Holds    Each operation has a transfer of a fixed pool, whose start is the operation's context
-//          for libfabric until completion. No allocation after construction.
+// Holds    Each operation has a Transfer of a fixed pool. The address of the Transfer is the
+//          operation's context for libfabric. No allocation after construction.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -30,24 +30,24 @@ inline constexpr std::size_t kSourceParts = 4;
 inline constexpr std::uint32_t kUnsignaledPuts = 16;
 
 struct Transfer {
-    fi_context2 context{};  // must be first: completions have its address, which is the transfer's
-    std::uint32_t* pending = nullptr;         // Put::pending or Read::pending; may be nullptr
-    std::byte* staged = nullptr;              // registered buffer in use; nullptr: none
-    std::byte* into = nullptr;                // final target of a read through `staged`
+    fi_context2 context{};             // must be first, so that its address is the transfer's
+    std::uint32_t* pending = nullptr;  // Put::pending or Read::pending; may be nullptr
+    std::byte* staged = nullptr;       // registered buffer in use; nullptr: none
+    std::byte* into = nullptr;         // final target of a read through `staged`
     std::size_t source = Regions::kNoSource;  // number of a source registered for this put
-    std::uint64_t flag = 0;                   // flag word of a put with a cell, for libfabric
+    std::uint64_t flag = 0;                   // source of the flag of a put with a cell
     Transfer* next = nullptr;                 // next free transfer
     std::size_t bytes = 0;
     Rank peer = 0;
     bool in_use = false;
-    bool failed = false;  // ended by libfabric with an error, but not for its caller
-    bool lost = false;    // ended for its caller, but not by libfabric
+    bool failed = false;  // libfabric has reported an error; the caller still waits
+    bool lost = false;    // ended for its caller; libfabric has not completed it
 };
 
 class Transfers {
   public:
-    /// `copied_bytes`: largest size of a copy, at least kCopiedBytesMax. The memory for copies is
-    /// not initialized, so unused pages take no memory.
+    /// copied_bytes: largest size of a copy, at least kCopiedBytesMax. The memory for copies is not
+    /// initialized, so its unused pages take no memory.
     Transfers(std::size_t count, std::size_t copied_bytes)
         : pool_(count), copied_bytes_(copied_bytes), copies_(new std::byte[count * copied_bytes]) {
         for (Transfer& transfer : pool_) put_back(transfer);
@@ -139,8 +139,8 @@ class Receives {
     }
     [[nodiscard]] bool empty() const noexcept { return receives_.empty(); }
     [[nodiscard]] bool any_missing() const noexcept { return missing_ != 0; }
-    /// Posts the receives that are not posted. Returns libfabric's error, or 0. A receive that
-    /// cannot be posted now (-FI_EAGAIN) is no error, but stays missing.
+    /// Posts the receives that are not posted. Returns libfabric's error, or 0. -FI_EAGAIN is not
+    /// an error: the receive stays missing.
     [[nodiscard]] ssize_t post_missing(fid_ep& endpoint) noexcept {
         ssize_t error = 0;
         for (Receive& receive : receives_) {
@@ -149,7 +149,7 @@ class Receives {
         }
         return error;
     }
-    /// Posts the receive with this context again, which an immediate has consumed.
+    /// Posts a receive again that an immediate has consumed. context: of the completion.
     [[nodiscard]] ssize_t renew(fid_ep& endpoint, void* context) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(context);
         const auto first = reinterpret_cast<std::uintptr_t>(receives_.data());

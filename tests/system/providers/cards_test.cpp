@@ -150,9 +150,9 @@ TEST(TwoInterfaces, PiecesOfALongPutUseBothAndArriveWhole) {
                    static_cast<std::uint32_t>(piece), pending);
         me.until([&] { return arrived == kPieces && pending == 0; }, "all pieces");
         expect(filled(me.memory.first(kBytes), static_cast<std::uint64_t>(peer) + 7), "the data");
-        for (const auto& lane : dynamic_cast<const link::StripedPort&>(*me.port).lanes())
-            expect(lane->writes() >= 2, "{} has written {} times", lane->facts().domain,
-                   lane->writes());
+        for (const auto& rail : dynamic_cast<const link::StripedPort&>(*me.port).rails())
+            expect(rail->writes() >= 2, "{} has written {} times", rail->facts().domain,
+                   rail->writes());
         me.synchronize();
     }));
 }
