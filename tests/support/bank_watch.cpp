@@ -11,7 +11,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kRecordsMax = 1000;  ///< limits violations and faults; later ones are dropped
+constexpr std::size_t kRecordsMax = 1000;  ///< of violations, and of faults; later ones are dropped
 
 Rank job_rank_of(const run::TeamState& state) {
     return state.setup.job_ranks[static_cast<std::size_t>(state.setup.rank)];
@@ -62,10 +62,10 @@ void BankWatch::add_team(std::vector<const run::TeamState*> states) {
     team.states = std::move(states);
 }
 
-void BankWatch::issued(std::uint32_t number, Rank team_rank, const run::Operation& op) {
-    Team& team = teams_[number];
+void BankWatch::issued(std::uint32_t team_number, Rank team_rank, const run::Operation& op) {
+    Team& team = teams_[team_number];
     const run::BoundProgram& barrier = *team.states[team_rank]->setup.barrier;
-    if (op.epoch == team.issued[team_rank] + 1) {
+    if (op.epoch == team.issued[team_rank] + 1) {  // the engine has inserted a barrier
         const run::Epoch bulk_epoch = op.bulk_epoch >= 0 ? op.bulk_epoch - 1 : -1;
         record(team, team_rank,
                {op.epoch - 1, bulk_epoch, (op.tick - barrier.segments) & base::kTickMask, &barrier},
@@ -74,8 +74,8 @@ void BankWatch::issued(std::uint32_t number, Rank team_rank, const run::Operatio
     record(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
 }
 
-/// Records the numbers of a call (epochs, tick) when the first rank issues it. Each later rank must
-/// use the same numbers.
+/// Records the epochs and the tick of a call when the first rank issues it. Later ranks must use
+/// the same numbers.
 void BankWatch::record(Team& team, Rank team_rank, const Call& call,
                        const run::BoundProgram& program) {
     const run::Epoch expected = team.issued[team_rank]++;
@@ -93,10 +93,11 @@ void BankWatch::record(Team& team, Rank team_rank, const Call& call,
         known.program->segments != program.segments || known.program->bulk != program.bulk ||
         known.program->bulk_class != program.bulk_class ||
         known.program->program.collective != program.program.collective)
-        fault(fmt::format(
-            "rank {} numbers epoch {} differently: bulk epoch {} for {}, tick {} for {}",
-            job_rank_of(*team.states[team_rank]), call.epoch, call.bulk_epoch, known.bulk_epoch,
-            call.tick, known.tick));
+        fault(
+            fmt::format("rank {} numbers epoch {} differently: bulk epoch {} instead of {}, tick "
+                        "{} instead of {}",
+                        job_rank_of(*team.states[team_rank]), call.epoch, call.bulk_epoch,
+                        known.bulk_epoch, call.tick, known.tick));
     for (const run::BoundStep& step : program.steps) {
         if (step.kind != plan::StepKind::publish) continue;
         for (std::uint32_t segment = 0; segment < program.segments; ++segment)
@@ -146,7 +147,7 @@ void BankWatch::check_write(const DeliveredWrite& write) {
     if (call == nullptr || owner == team->states.end() ||
         cell_index >= std::uint64_t{shape.cells} * shape.banks ||
         cell_index % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {
-        fault(fmt::format("rank {} writes cell {} of team {} at rank {}, tick {}: no such call",
+        fault(fmt::format("rank {} writes cell {} of team {} at rank {} for tick {} of no call",
                           write.origin, cell_index, setup.id, write.target,
                           base::tick_of(write.flag)));
         return;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bank_watch.hpp - checks every write into a team's region and reports writes that come too early.
+// bank_watch.hpp - checks every write into a team's region, and reports early ones.
 //
-// Idea     The watch records how each team's calls are numbered; all ranks must agree on it. So
-//          the tick of a put's flag identifies the call that the put is part of. A write for call e
-//          into a slot of bank b is allowed only if the slot's owner has completed every earlier
-//          call that used bank b. For a published cell, all its readers must have completed these
-//          calls. The watch records any other write as a violation.
+// Idea     The watch records the epochs and ticks of each team's calls, which must be equal on all
+//          ranks. So the tick of a put's flag identifies the put's call. A write for call e into a
+//          slot of bank b is allowed only if the slot's owner has completed every earlier call that
+//          used bank b. For a published cell, all its readers must have completed these calls. The
+//          watch records any other write as a violation.
 // Why      A broken bank rule gives a wrong result only if the overwritten value is still needed.
 //          The watch reports every early write, even one without a visible effect.
 // Next     virtual_job.hpp feeds the watch; run/execute/window.hpp has the rule that it checks.
@@ -50,10 +50,10 @@ struct CellPlace {
 
 class BankWatch {
   public:
-    /// Adds a team. Teams are added in the order of their numbers; `states` is indexed
-    /// by team rank.
+    /// Adds the team with the next number. `states` is indexed by team rank.
     void add_team(std::vector<const run::TeamState*> states);
-    /// Records that a rank has issued a call and, before it, a barrier if the rule inserted one.
+    /// Records that a rank has issued a call, and the barrier that the engine may have inserted
+    /// before it.
     void issued(std::uint32_t team, Rank team_rank, const run::Operation& op);
     /// Checks a write that is about to change a rank's segment.
     void check_write(const DeliveredWrite& write);

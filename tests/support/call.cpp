@@ -111,8 +111,8 @@ TeamCall bind_programs(VirtualJob& job, const VirtualTeam& team, CallPlan plan,
     std::string description = fmt::format(
         "{} {} of {} elements of {}, root {}", call.plan.collective, call.plan.algorithm,
         call.plan.elements, name_of(call.plan.algebra), call.plan.root);
-    // The description must contain every property that must be equal on all ranks (decision 6).
-    // The counts of units are such a property, except in pairwise collectives.
+    // The description must have every property that is equal on all ranks (decision 6), such as the
+    // counts of units, which only pairwise collectives may choose by rank.
     const plan::Program& first = programs.front();
     if (!first.pairwise && !first.unit_counts.empty())
         description += fmt::format(", in units of {}", fmt::join(first.unit_counts, " "));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call.hpp - a collective call of all members of a team, and its expected result.
 //
-// Idea     A CallPlan names a collective, an algorithm and sizes; bind_call() makes every member's
-//          bound program. The expected result combines the members' inputs in rank order as the
-//          collective's contract requires, element by element, independent of the algorithm.
+// Idea     A CallPlan names a collective, an algorithm and sizes. bind_call() makes every member's
+//          bound program. The expected result does not depend on the algorithm: each element
+//          combines the members' inputs in rank order, as the collective's contract requires.
 // Holds    Inputs are a function of seed, call, rank and element, so the expected result can be
 //          calculated at any time.
 // Next     script.hpp for many calls in one run.
@@ -24,7 +24,7 @@ namespace weft::test {
 /// Element type and operation.
 enum class Algebra : std::uint8_t {
     sum64,   ///< int64, sum
-    affine,  ///< functions x -> a*x + b modulo 2^64, composition: associative, does not commute
+    affine,  ///< composition of functions x -> a*x + b modulo 2^64: associative, not commutative
     sumf64,  ///< double, sum: the rounded result depends on the order of operations
     sum_longdouble,
     prod_cfloat,
@@ -64,12 +64,12 @@ struct TeamCall {
 
     [[nodiscard]] std::size_t bytes() const { return plan.elements * element_bytes(plan.algebra); }
     /// Returns true if the call may end at one member only after all members have entered it. A
-    /// call that exposes buffers may end while peers still use copies of these buffers. So the
-    /// result for a call that exposes is true only if each output needs the data of all members.
+    /// call that exposes buffers may end while peers still use copies of these buffers. So for such
+    /// a call the result is true only if each output needs the data of all members.
     [[nodiscard]] bool ends_after_all_entered() const;
 };
 
-/// Generates, localizes and binds the programs. If one of these steps fails, the test program ends.
+/// Generates, localizes and binds the programs. Ends the test program on a failure.
 [[nodiscard]] TeamCall bind_call(VirtualJob& job, const VirtualTeam& team, CallPlan plan);
 
 /// Binds existing programs, in order of team ranks.

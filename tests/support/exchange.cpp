@@ -13,15 +13,15 @@ namespace {
 
 constexpr ExchangeElement kUntouched = 0xfefefefe;  ///< initial value of gaps and of the output
 
-/// Returns a value that depends on call, sender, receiver and index.
+/// Returns the value of element `index` of a message.
 ExchangeElement element(std::uint64_t call, Rank from, Rank to, std::uint64_t index) {
     return static_cast<ExchangeElement>(
         base::mix(base::mix(call * 64 + static_cast<std::uint64_t>(from)) +
                   static_cast<std::uint64_t>(to) * 100'000 + index));
 }
 
-/// Returns the start of each message's block, in elements: blocks in reverse order, with a gap of
-/// one element after each. Sets `end` to the size of the buffer.
+/// Returns the start of each message's block, in elements. Blocks are in reverse order, with a gap
+/// of one element after each. Sets `end` to the size of the buffer in elements.
 std::vector<std::uint64_t> block_starts(const std::vector<Message>& messages, std::uint64_t& end) {
     std::vector<std::uint64_t> starts(messages.size());
     end = 1;
@@ -32,12 +32,13 @@ std::vector<std::uint64_t> block_starts(const std::vector<Message>& messages, st
     return starts;
 }
 
-constexpr std::uint64_t kBankBytes = 4096;  ///< small: long messages have several pieces
+constexpr std::uint64_t kBankBytes = 4096;  ///< small, so that long messages have several pieces
 
 }  // namespace
 
 CountMatrix draw_counts(base::Random& random, Rank size) {
     CountMatrix matrix{size, std::vector<std::uint64_t>(static_cast<std::size_t>(size * size), 0)};
+    // 0: all counts are 0; 1: one sender; 2: one receiver; 3: full; 4: sparse.
     const std::uint64_t kind = random.below(5);
     const auto root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(size)));
     const std::uint64_t count_max = random.chance(1, 4) ? 2000 : 40;

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exchange.hpp - exchanges whose counts are known to sender and receiver only, bound without a
-// runtime.
+// exchange.hpp - exchanges whose counts only sender and receiver know, bound without a runtime.
 //
 // Idea     A matrix has the number of elements from each rank to each rank. An ExchangeSide has one
 //          rank's program, made from the rank's row and column of the matrix, and its buffers.
 // Holds    A buffer has its blocks in reverse order with a gap after each, so that check_exchange()
 //          detects a write outside a block.
-// Next     collectives/v_collective.hpp. The tests of the virtual wire and the farm
-//          run these calls.
+// Next     collectives/v_collective.hpp generates the programs; tests/virtual runs these calls.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +32,7 @@ struct CountMatrix {
         return counts[static_cast<std::size_t>(from * size + to)];
     }
 };
-/// Returns random counts: most matrices are sparse, some full or all zero, and some have only one
-/// sender or one receiver.
+/// Returns random counts. A matrix is sparse, full or all zero, or has one sender or one receiver.
 [[nodiscard]] CountMatrix draw_counts(base::Random& random, Rank size);
 
 using ExchangeElement = std::uint32_t;
@@ -56,13 +53,13 @@ struct ExchangeSide {
 /// Selects messages that the receiver reads in place: long messages between ranks of a node.
 struct ExchangeMapping {
     std::vector<int> nodes;
-    std::uint64_t count_min = ~std::uint64_t{0};  ///< elements of the shortest such message
+    std::uint64_t count_min = ~std::uint64_t{0};  ///< smallest number of elements
 
     [[nodiscard]] collectives::Message message(Rank own, Rank peer, std::uint64_t count) const;
 };
 
-/// Builds a rank's side. The rank sends the messages of its row of `sends`, and waits for those of
-/// its column of `expects`. In a correct call the two matrices are equal.
+/// Builds a rank's side. The rank sends the messages in its row of `sends`, and waits for the
+/// messages in its column of `expects`. In a correct call the two matrices are equal.
 [[nodiscard]] ExchangeSide exchange_side(std::uint64_t call, Rank rank, const CountMatrix& sends,
                                          const CountMatrix& expects, const base::RegionShape& shape,
                                          const ExchangeMapping& mapping = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fabric_over.hpp - options of a virtual fabric for the segments of a virtual network, and real
-// wires (link::Wire) that connect the fabric to the segments.
+// fabric_over.hpp - a virtual fabric and real wires (link::Wire) over the segments of a virtual
+// network.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace weft::test {
     return segments;
 }
 
-/// Returns options of a fabric with the setting's promises, and with random limits and refusals.
+/// Returns options of a fabric with the setting's promises, and random limits and refusals.
 [[nodiscard]] inline VirtualFabricOptions fabric_over(VirtualNetwork& network,
                                                       const FabricSetting& setting,
                                                       std::uint64_t seed, base::Random& random) {
@@ -31,17 +31,25 @@ namespace weft::test {
     return options;
 }
 
-/// Opens the wire of a rank, with a port if it has peers on other nodes.
-inline link::Wire& open_wire(std::deque<link::Wire>& wires, VirtualNetwork& network,
-                             VirtualFabric& fabric, Rank rank) {
+/// Returns make(segments, port, options), which makes the wire of a rank. The segments of remote
+/// ranks are nullptr. The port is nullptr if all ranks are local.
+template <class Make>
+decltype(auto) make_wire(VirtualNetwork& network, VirtualFabric& fabric, Rank rank, Make make) {
     std::vector<std::byte*> near = segments_of(network);
     for (const Rank peer : network.ranks())
         if (!network.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
     const bool one_node = std::ranges::count(near, nullptr) == 0;
     const std::uint64_t bytes = network.segment_bytes();
-    return wires.emplace_back(
-        std::move(near), one_node ? nullptr : fabric.open_port(rank),
-        link::WireOptions{.rank = rank, .segment_bytes = bytes, .cells_end = bytes});
+    return make(std::move(near), one_node ? nullptr : fabric.open_port(rank),
+                link::WireOptions{.rank = rank, .segment_bytes = bytes, .cells_end = bytes});
+}
+
+/// Adds the wire of a rank to `wires`.
+inline link::Wire& open_wire(std::deque<link::Wire>& wires, VirtualNetwork& network,
+                             VirtualFabric& fabric, Rank rank) {
+    return make_wire(network, fabric, rank, [&](auto&&... arguments) -> link::Wire& {
+        return wires.emplace_back(std::move(arguments)...);
+    });
 }
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// faulty_windows.hpp - faulty bank rules, each with one error: tests must detect them.
+// faulty_windows.hpp - bank rules with one error each, which tests must detect.
 //
 // Next     run/execute/window.hpp for the correct rule.
 #pragma once
@@ -12,8 +12,8 @@
 
 namespace weft::test {
 
-/// Records the completion of far more calls than there are banks, so that only the faulty rule can
-/// fail a test.
+/// Base of faulty rules. Records the completion of far more calls than the banks require, so that
+/// only the faulty rule can fail a test.
 class WideWindow : public run::Window {
   public:
     explicit WideWindow(std::uint32_t banks) : Window(kWide) { half_ = banks / 2; }
@@ -22,8 +22,8 @@ class WideWindow : public run::Window {
     static constexpr std::uint32_t kWide = 1024;  ///< calls whose completion is recorded
 };
 
-/// Requests a barrier one call too late, and starts the barrier although no recent synchronizing
-/// call is complete.
+/// Requests a barrier one call too late, and starts the barrier without a complete recent
+/// synchronizing call.
 class LateWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;
@@ -41,8 +41,8 @@ class LateWindow : public WideWindow {
     mutable std::set<run::Epoch> barriers_;
 };
 
-/// Starts call e if fewer than H calls are incomplete. The correct rule is that all calls up to e-H
-/// are complete (H is half the number of banks).
+/// Starts call e if fewer than H calls are incomplete (H: half the number of banks). The correct
+/// rule requires that all calls up to e-H are complete.
 class CountingWindow : public WideWindow {
   public:
     using WideWindow::WideWindow;

@@ -19,7 +19,7 @@ namespace {
 
 /// State of one copy of a slot.
 struct Flag {
-    std::uint32_t use = 0;  ///< 2 s + 1 after the raise for segment s, 2 s + 2 after its wait
+    std::uint32_t use = 0;  ///< 2s + 1 after the raise for segment s, 2s + 2 after the wait for it
     Rank sender = 0;        ///< rank of the latest raise
 };
 
@@ -40,13 +40,13 @@ struct LaneState {
 struct RankState {
     bool started = false;
     bool ended = false;
-    bool ready = true;   ///< can run: not started, or a raise that a lane waits for has happened
-    bool keeps = false;  ///< keeps its program while it waits
+    bool ready = true;   ///< not started, or a signal that a lane waits for has been raised
+    bool keeps = false;  ///< the program is kept while the rank waits
     std::optional<Program> program;
     std::vector<LaneState> lanes;
     Zeroed<Flag> flags;
     Zeroed<Print> slots;
-    std::vector<Zeroed<Print>> vectors;  ///< output, then scratch
+    std::vector<Zeroed<Print>> buffers;  ///< output, then scratch
     /// Blocks exposed to this rank, by copy of the signal's slot.
     std::unordered_map<std::uint32_t, Exposed> exposed;
     UnitRange input;
@@ -83,8 +83,8 @@ class Run {
         return false;
     }
 
-    /// Runs ranks until none can continue, alternating upward and downward: a chain in either
-    /// direction then progresses far in one sweep. Returns false after an error.
+    /// Runs ranks until no rank can continue. Alternates between ascending and descending order, so
+    /// that chains in both directions progress far in one pass. Returns false after an error.
     bool sweep() {
         bool progressed = true;
         for (bool up = true; progressed; up = !up) {
@@ -140,7 +140,7 @@ class Run {
         state.started = true;
         state.input = input_.contract->input_of(program);
         state.output = input_.contract->output_of(program);
-        state.vectors.resize(1 + program.scratch);
+        state.buffers.resize(1 + program.scratch);
         if (!state.flags.is_made()) state.flags.make(copies());
         for (const Lane& lane : program.lanes)
             state.lanes.push_back({.cursor = begin_of(lane, program.segments)});
@@ -324,7 +324,7 @@ class Run {
             case Buffer::input:
             case Buffer::output:
             case Buffer::scratch:
-                return read_vector(site.rank, block, block.first + i * block.stride, value);
+                return read_buffer(site.rank, block, block.first + i * block.stride, value);
             case Buffer::slot:
                 return read_slot(site.state, block.index, site.segment, place, value);
             case Buffer::mapped:
@@ -341,20 +341,20 @@ class Run {
         return before + block.first - origin + i;
     }
 
-    bool read_vector(Rank rank, const Block& block, std::uint32_t unit, Print& value) {
+    bool read_buffer(Rank rank, const Block& block, std::uint32_t unit, Print& value) {
         RankState& state = ranks_[static_cast<std::size_t>(rank)];
         if (block.buffer != Buffer::input) {
-            value = cell(rank, state, vector_of(block), unit);
+            value = value_of(rank, state, buffer_of(block), unit);
             return true;
         }
         if (!state.input.holds(unit))
             return fail(fmt::format("reads input[{}], which rank {} does not have", unit, rank));
-        value = input_.in_place ? cell(rank, state, 0, unit) : prints_.leaf(rank, unit);
+        value = input_.in_place ? value_of(rank, state, 0, unit) : prints_.leaf(rank, unit);
         return true;
     }
 
-    /// Returns the exposed block behind a mapped one. Requires that this rank has awaited the
-    /// expose and that the owner's program has not ended.
+    /// Returns the exposed block that a mapped block refers to. Fails unless this rank has awaited
+    /// the expose and the owner's program is still running.
     const Exposed* find_exposed(const Site& site, const Block& block, std::uint64_t place) {
         const std::uint32_t copy = copy_of(block.index, site.segment);
         const auto found = site.state.exposed.find(copy);
@@ -381,7 +381,7 @@ class Run {
         if (exposed == nullptr) return false;
         const Block& source = exposed->block;
         const auto unit = source.first + static_cast<std::uint32_t>(place);
-        if (source.buffer != Buffer::slot) return read_vector(exposed->owner, source, unit, value);
+        if (source.buffer != Buffer::slot) return read_buffer(exposed->owner, source, unit, value);
         return read_slot(ranks_[static_cast<std::size_t>(exposed->owner)], source.index,
                          exposed->segment, unit - source.origin, value);
     }
@@ -408,14 +408,14 @@ class Run {
         return true;
     }
 
-    static std::uint32_t vector_of(const Block& block) {
+    static std::uint32_t buffer_of(const Block& block) {
         return block.buffer == Buffer::scratch ? 1 + block.index : 0;
     }
     /// Returns a unit of output or scratch. In place, an unwritten unit of output holds the input.
-    Print cell(Rank rank, RankState& state, std::uint32_t vector, std::uint32_t unit) {
-        Zeroed<Print>& cells = state.vectors[vector];
-        const Print found = cells.is_made() ? cells[unit] : Print{};
-        if (found.is_written() || vector != 0 || !input_.in_place) return found;
+    Print value_of(Rank rank, RankState& state, std::uint32_t buffer, std::uint32_t unit) {
+        Zeroed<Print>& units = state.buffers[buffer];
+        const Print found = units.is_made() ? units[unit] : Print{};
+        if (found.is_written() || buffer != 0 || !input_.in_place) return found;
         return state.input.holds(unit) ? prints_.leaf(rank, unit) : Print{};
     }
 
@@ -441,17 +441,17 @@ class Run {
             return fail(fmt::format("writes output[{}], which that rank does not have", unit));
         if (block.buffer != Buffer::output && block.buffer != Buffer::scratch)
             return fail("writes a buffer other than output or scratch");
-        Zeroed<Print>& cells = state.vectors[vector_of(block)];
-        if (!cells.is_made()) cells.make(header_->units);
-        cells[unit] = value;
+        Zeroed<Print>& units = state.buffers[buffer_of(block)];
+        if (!units.is_made()) units.make(header_->units);
+        units[unit] = value;
         return true;
     }
 
-    /// Checks the rank's result and frees the memory of its state.
+    /// Checks the rank's result and frees its memory.
     bool end(Rank rank, RankState& state) {
         for (const Expectation& expected : input_.contract->expected(*state.program)) {
             const Print found =
-                expected.unit < header_->units ? cell(rank, state, 0, expected.unit) : Print{};
+                expected.unit < header_->units ? value_of(rank, state, 0, expected.unit) : Print{};
             if (found == prints_.expected(expected)) continue;
             return fail(
                 fmt::format("rank {} ends without its result: output[{}] {}", rank, expected.unit,
@@ -462,7 +462,7 @@ class Run {
         state.ended = true;
         state.flags.drop();
         state.slots.drop();
-        state.vectors.clear();
+        state.buffers.clear();
         state.exposed.clear();
         return true;
     }

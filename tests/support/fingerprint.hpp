@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fingerprint.hpp - verifier for thousands of ranks: checks that every rank ends with its result.
+// fingerprint.hpp - verifies that every rank ends with its result, for thousands of ranks.
 //
 // Idea     The programs of all ranks are executed on numbers instead of expression trees. Input
 //          unit u of rank r is a random affine map x -> a x + b over a prime field, and a reduction
@@ -8,8 +8,8 @@
 //          sum, which determines the operands and how often each occurs, but not the order. A
 //          rank's program is generated when the rank can run. If the programs of all ranks do not
 //          fit in memory, a waiting rank's program is freed and generated again.
-// Why      verify() keeps every step, raise and tree. That takes tens of gigabytes if each of 4097
-//          ranks exchanges data with all others.
+// Why      verify() keeps every step, raise and tree, which takes tens of gigabytes if 4097 ranks
+//          all exchange data with each other.
 // Holds    A valid verdict means: nothing deadlocks; each raise is awaited by exactly one wait, at
 //          its target; no unwritten data is read; memory of a peer is used within its exposed
 //          block, after the wait for its expose and before the peer's program ends; and every
@@ -45,7 +45,7 @@ struct FingerprintVerdict {
     std::uint64_t messages = 0;    ///< puts of all ranks
     std::uint64_t signals = 0;     ///< raises without payload
     std::uint64_t units_sent = 0;  ///< units in the payloads of all puts
-    std::string error;             ///< if not valid: rank, step and reason
+    std::string error;             ///< rank, step and reason; empty if valid
 };
 
 [[nodiscard]] FingerprintVerdict verify_by_fingerprints(const FingerprintInput& input);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// full_mode.hpp - scale of the tests: long forms (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED), and
+// full_mode.hpp - scale of the tests: in full (WEFT_TESTS_FULL), one seed (WEFT_TESTS_SEED), or
 // fewer operations under a sanitizer or in an emulator.
 #pragma once
 

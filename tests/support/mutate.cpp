@@ -34,8 +34,8 @@ std::size_t pick(Random& random, std::size_t count) {
     return static_cast<std::size_t>(random() % count);
 }
 
-/// Adjusts the bounds of lanes and loops to the removal (`change` -1) or addition (+1) of a step
-/// at index `at`.
+/// Adjusts the bounds of lanes and loops before a step at index `at` is removed (change: -1) or
+/// added (change: +1).
 void shift(Program& program, std::size_t at, int change) {
     const auto changed = [change](std::uint32_t value) {
         return static_cast<std::uint32_t>(static_cast<int>(value) + change);
@@ -94,8 +94,8 @@ void renumber(std::vector<Program>& programs, std::size_t rank, std::uint32_t fr
     }
 }
 
-/// Changes the slot of a put, by one of two random choices. Either all programs use another slot
-/// that the receiver awaits, or only the put uses any other slot. Returns the description.
+/// Changes the slot of a put, at random either in all programs, to another slot that the receiver
+/// awaits, or only in this put. Returns the description.
 std::string reuse_slot(std::vector<Program>& programs, Step& put, Random& random) {
     const auto receiver = static_cast<std::size_t>(put.peer);
     std::vector<std::uint32_t> used;

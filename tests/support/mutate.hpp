@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mutate.hpp - makes mutants: sets of programs with one mistake, as from a bug in a generator.
+// mutate.hpp - makes mutants: sets of programs with one mistake, as a faulty generator makes them.
 //
 // Idea     A seed selects the kind of mistake and the changed step. The description has both, so
 //          that a mutant that the verifier accepts can be examined.

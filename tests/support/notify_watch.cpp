@@ -9,8 +9,8 @@ namespace weft::test {
 
 std::string to_text(const EarlyFlag& early) {
     return fmt::format(
-        "team {}: cell {} bank {} of rank {}, epoch {}: flag raised before byte {} "
-        "of the put of rank {} had arrived",
+        "team {}: cell {} bank {} of rank {}, epoch {}: flag raised before byte {} of rank {}'s "
+        "put was delivered",
         early.place.team, early.place.number, early.place.bank, early.target, early.place.epoch,
         early.byte, early.origin);
 }

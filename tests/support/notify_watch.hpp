@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// notify_watch.hpp - checks that all data of a remote put has arrived when its flag is raised.
+// notify_watch.hpp - checks that all data of a remote put is delivered when its flag is raised.
 //
 // Idea     The watch copies the payload of each put when it is posted. After each progress() and
 //          settle() of the target's wire, the watch reads the flags of all posted puts. When the
 //          flag of a put is raised, its payload must be in the target's memory.
-// Why      A flag raised too early gives a wrong result only if its waiter reads fast enough.
+// Why      An early flag gives a wrong result only if the waiter reads before the data arrives.
 // Next     virtual_job.hpp feeds the watch.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace weft::test {
 
-/// A flag raised before its data had arrived.
+/// A flag that was raised before its data was delivered.
 struct EarlyFlag {
     Rank origin = 0;  ///< job rank
     Rank target = 0;  ///< job rank
@@ -38,7 +38,7 @@ class NotifyWatch {
     /// Checks the payload of each put to `target` whose flag was raised since the last check.
     void check(Rank target);
 
-    /// Returns the flags that were raised before their data had arrived.
+    /// Returns the flags that were raised before their data was delivered.
     [[nodiscard]] const std::vector<EarlyFlag>& early() const { return early_; }
     /// Returns the number of raised flags that were checked.
     [[nodiscard]] std::uint64_t checked() const { return checked_; }

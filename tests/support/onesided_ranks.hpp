@@ -20,30 +20,18 @@
 namespace weft::test {
 
 // Short names of the settings of virtual_fabric.hpp.
-inline FabricSetting counted() {
-    return counted_setting();
-}
-inline FabricSetting delivered() {
-    return delivered_setting();
-}
-inline FabricSetting ordered() {
-    return ordered_setting();
-}
-inline FabricSetting ordered_cells() {
-    return ordered_cells_setting();
-}
-inline FabricSetting with_signals() {
-    return signals_setting();
-}
-inline FabricSetting counted_torn() {
-    return counted_torn_setting();
-}
+inline constexpr auto& counted = counted_setting;
+inline constexpr auto& delivered = delivered_setting;
+inline constexpr auto& ordered = ordered_setting;
+inline constexpr auto& ordered_cells = ordered_cells_setting;
+inline constexpr auto& with_signals = signals_setting;
+inline constexpr auto& counted_torn = counted_torn_setting;
 
 /// The ranks of a job: a wire on the virtual fabric, a heap and one-sided calls for each rank.
 class Ranks {
   public:
-    /// Waits for a rank's calls: lets random ranks make progress. Fails the test after kStepsMax
-    /// progress calls; `waits` then returns the description of the wait.
+    /// Waits for a rank's calls while random ranks make progress. Fails the test after kStepsMax
+    /// progress calls, with the text of waits(), which describes the wait.
     struct Drive {
         Ranks* ranks;
         base::Failure timeout;
@@ -130,7 +118,7 @@ class Ranks {
             }
         }
     }
-    /// Returns the address with which calls of rank `from` name a word of `owner`.
+    /// Returns the address of a word of `owner`, for calls of rank `from`.
     [[nodiscard]] run::RemoteAddress place(Rank from, Rank owner, std::size_t word) const {
         if (registered_.empty()) return at(word);
         const std::size_t row = static_cast<std::size_t>(owner) * calls_.size();  // in handles_
@@ -151,7 +139,7 @@ class Ranks {
     std::deque<Drive> drives_;
     std::deque<Calls> calls_;
     std::vector<std::vector<std::uint64_t>> registered_;  ///< by rank; empty: the heap is used
-    std::vector<run::PeerMemory> handles_;  ///< of registered_, by owner, then by accessing rank
+    std::vector<run::PeerMemory> handles_;  ///< for registered_: by owner, then by accessing rank
 };
 
 constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;  ///< divisor of the number of operations
@@ -168,7 +156,7 @@ constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMa
 
 /// Returns the number of seeds that a test runs.
 inline std::uint64_t seeds() {
-    return (full_mode() ? 300 : 12) / (full_mode() ? 1 : kSlowdown / 4 + 1);
+    return full_mode() ? 300 : kSlow ? 4 : 12;
 }
 
 }  // namespace weft::test

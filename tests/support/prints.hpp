@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prints.hpp - fingerprints of data, and memory for many of them.
+// prints.hpp - fingerprints of data, and arrays of them.
 //
 // Idea     A fingerprint is an affine map x -> a x + b over a prime field. A product of maps
-//          determines its factors and their order; with a = 1 it determines the factors only. A map
-//          has eight bytes, for any amount of data.
+//          determines its factors and their order; with a = 1 it determines only the factors. A map
+//          has eight bytes, even as a product of many maps.
 // Next     fingerprint.hpp for their use.
 #pragma once
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ranks_in_threads.hpp - runs a function for each rank of a virtual job, each in its own thread.
 //
-// Idea     Blocking calls need one thread for each rank. Every wait must have a deadline, so the
-//          job's watchdog must end waits that take too long (WatchdogOptions::abort_on_timeout).
+// Idea     Blocking calls need one thread for each rank. The job's watchdog must end waits that
+//          take too long (WatchdogOptions::abort_on_timeout), because no other thread does.
 #pragma once
 
 #include <thread>

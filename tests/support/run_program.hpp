@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_program.hpp - runs a program for a test; collects its output and exit status, and finds the
-// processes and files that it leaves.
+// run_program.hpp - runs a program for a test, collects its output and exit status, and finds
+// processes and files that it leaves behind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace weft::test {
 
 struct Outcome {
-    int status = -1;  ///< exit status; 128 + signal if killed; -1: not started, or not yet ended
+    int status = -1;  ///< exit status, or 128 + signal; -1: not started, or not ended yet
     std::string output;
     std::string errors;  ///< error output
     double seconds = 0;  ///< run time, if the program has ended
@@ -38,11 +38,11 @@ class RunningProgram {
     RunningProgram& operator=(const RunningProgram&) = delete;
 
     /// Waits until the program's output contains `text`. Returns false at the deadline, or if the
-    /// program closes its outputs before.
+    /// program closes its outputs earlier.
     [[nodiscard]] bool wait_for_output(const std::string& text);
     /// Sends a signal to the program, not to its descendants.
     void send(int signal) const;
-    /// Waits until the program ends. The outcome has status -1 if the deadline passes before.
+    /// Waits until the program ends. The outcome has status -1 if the deadline passes earlier.
     [[nodiscard]] Outcome wait();
 
     /// Returns all marked processes.

@@ -22,7 +22,7 @@ using plan::slot;
 
 namespace {
 
-/// Returns a contract: units(program, unit, all) appends the expectations of a unit to `all`.
+/// Returns a contract whose expectations of each unit are appended by units(program, unit, all).
 template <class Units>
 Contract contract_of(std::string collective, Units units) {
     return {.collective = std::move(collective), .expected = [units](const Program& program) {
@@ -33,8 +33,8 @@ Contract contract_of(std::string collective, Units units) {
             }};
 }
 
-/// Returns the programs of all ranks. Each has the header `head`; `write(builder, rank)` adds the
-/// steps of a rank.
+/// Returns the programs of all ranks, with the header `head`. write(builder, rank) adds the steps
+/// of a rank.
 template <class Write>
 std::vector<Program> write_all(Rank ranks, Program head, Write write) {
     std::vector<Program> programs;
@@ -56,7 +56,7 @@ Program header(std::string collective, std::string algorithm, bool synchronizing
     return program;
 }
 
-/// Returns the header of programs with a loop over segments. Each slot has `depth` copies.
+/// Returns the header of programs with a loop over segments and `depth` copies of each slot.
 Program pipelined(std::string collective, std::string algorithm, std::uint32_t segments,
                   std::uint32_t depth) {
     Program program = header(std::move(collective), std::move(algorithm), /*synchronizing=*/false);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sample_programs.hpp - handwritten programs and contracts for tests of code that reads programs.
 //
-// Idea     Small, well-known algorithms, each written in a few lines, so that tests of the verifier
-//          and of the text form do not depend on the generators.
+// Why      Tests of the verifier and of the text form should not depend on the generators.
 #pragma once
 
 #include <string>
@@ -14,11 +13,11 @@
 
 namespace weft::test {
 
-/// Every unit of every output is the reduction over all ranks.
+/// Contract: every unit of every output is the reduction over all ranks.
 [[nodiscard]] plan::Contract allreduce_contract();
-/// Every unit of every output is a copy of the root's input.
+/// Contract: every unit of every output is a copy of the root's input.
 [[nodiscard]] plan::Contract broadcast_contract();
-/// No data, only synchronization.
+/// Contract: no data, only synchronization.
 [[nodiscard]] plan::Contract barrier_contract();
 
 /// Recursive doubling on 2^k ranks; operands are combined in rank order; slots 0 .. k-1.

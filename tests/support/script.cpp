@@ -10,7 +10,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::uint64_t kIdleStepsMax = 60'000;  ///< steps without progress that count as a hang
+constexpr std::uint64_t kIdleStepsMax = 60'000;  ///< more steps without progress are a hang
 constexpr std::size_t kErrorsMax = 20;           ///< later errors are dropped
 
 }  // namespace
@@ -59,7 +59,7 @@ bool Script::done() const {
 }
 
 bool Script::turn(Rank rank) {
-    // Ended calls are finished in a third of the turns: often several have ended by then.
+    // Only a third of the turns finish ended calls, so that several calls end in between.
     bool moved = random_.chance(1, 3) && finish_ended(rank);
     if (!random_.chance(options_.eager_percent, 100)) return moved;
     for (std::uint64_t burst = random_.below(4); burst > 0; --burst) {

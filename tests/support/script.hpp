@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // script.hpp - runs a list of calls on all ranks of a virtual job, in one thread.
 //
-// Idea     Each rank makes the calls of one team in the order of the list. The order of calls of
-//          different teams may differ from rank to rank. A rank makes a blocking call only after
-//          all earlier calls of the list, and then no other call until the blocking call ends. So
-//          only a fault of the engine can make a script hang.
+// Idea     A rank makes the calls of one team in the order of the list, but the order of calls of
+//          different teams may differ between ranks. A rank makes a blocking call only after all
+//          earlier calls of the list, and makes no other call until the blocking call ends. So a
+//          script hangs only if the engine has a fault.
 // Holds    Each result is checked when its call ends. A synchronizing call must not end on any rank
 //          before all members have made it. After many steps without progress, the script reports a
 //          hang and the step that each rank waits for.
@@ -23,13 +23,13 @@ namespace weft::test {
 
 struct ScriptOptions {
     std::uint64_t seed = 1;
-    std::uint32_t lookahead = 16;  ///< entries from a rank's first unmade call that may be next
+    std::uint32_t lookahead = 16;         ///< entries, from the first unmade call, that may be next
     std::uint32_t outstanding_max = 64;   ///< limit of a rank's open calls
     std::uint32_t block_percent = 30;     ///< share of blocking calls
     std::uint32_t in_place_percent = 30;  ///< share of calls with one buffer for input and output
     std::uint32_t eager_percent = 60;     ///< share of a rank's turns in which it makes calls
     bool in_segment = false;    ///< buffers are in the rank's segment, so they can be exposed
-    bool keeps_memory = false;  ///< buffers of ended calls are not freed: faulty programs use them
+    bool keeps_memory = false;  ///< do not free buffers of ended calls: faulty programs use them
 };
 
 struct ScriptOutcome {

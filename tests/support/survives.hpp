@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// survives.hpp - runs a set of programs many times on the virtual wire, to confirm that they are
-// valid.
+// survives.hpp - runs programs many times on the virtual wire, to confirm that they are valid.
 //
 // Idea     Programs that the verifier accepts must give right results for every delivery order. So
-//          a mutant with the same verdict as the original runs many times: with different layouts,
-//          profiles and sizes, several calls at once in few banks, in place and not.
+//          a mutant with the verdict of the original runs many times, with random layouts, profiles
+//          and sizes, with several calls at once in few banks, and in place or not.
 // Next     mutate.hpp makes mutants; script.hpp runs the calls.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace weft::test {
 
 namespace {
 
-constexpr std::size_t kSlack = 16;  // guard bytes before and after, which no call may touch
+constexpr std::size_t kGuardBytes = 16;  // before and after a buffer; no call may touch them
 constexpr std::size_t kInvalid = static_cast<std::size_t>(-1);  // set by invalidate_arrays()
 
 }  // namespace
@@ -87,11 +87,11 @@ void Trial::lay_out(Buffer& buffer, const std::vector<oracle::SizedUnit>& blocks
         buffer.starts[block] = end;
         end += blocks[block].count + (buffer.packed ? 0 : 1 + block % 3);
     }
-    buffer.memory.resize(end * oracle_.facts().samples->bytes + shift_ + 2 * kSlack);
+    buffer.memory.resize(end * oracle_.facts().samples->bytes + shift_ + 2 * kGuardBytes);
 }
 
 std::byte* Trial::base(Buffer& buffer) const {
-    return buffer.memory.data() + kSlack + shift_;
+    return buffer.memory.data() + kGuardBytes + shift_;
 }
 
 std::byte* Trial::block_at(Buffer& buffer, std::uint32_t unit) const {
@@ -152,6 +152,7 @@ Call Trial::call() {
 std::string Trial::check() {
     Buffer& out = output_buffer();
     const std::size_t bytes = oracle_.facts().samples->bytes;
+    // Makes the comparisons of whole buffers below ignore a block.
     const auto accept = [bytes](Buffer& buffer, const oracle::SizedUnit& block,
                                 const std::byte* at) {
         std::copy_n(at, block.count * bytes, buffer.before.data() + (at - buffer.memory.data()));
@@ -163,7 +164,7 @@ std::string Trial::check() {
             return fmt::format("block {} is wrong at rank {}", block.unit, oracle_.rank());
         accept(out, block, found);
     }
-    // A reduction in place may leave any values in the memory of its operands.
+    // A reduction in place may overwrite its operands with any values.
     if (in_place_ && oracle_.traits().reduces())
         for (const oracle::SizedUnit& block : oracle_.input())
             accept(input_, block, block_at(input_, block.unit));

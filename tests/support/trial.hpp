@@ -29,17 +29,16 @@ struct Arrangement {
     Spacing out_spacing = Spacing::packed;
 };
 
-/// Returns the number of elements of a block in a call with counts. `pattern` is less than
-/// kCountPatterns. `a` is the sender and `b` the receiver of a message; for a block that belongs to
-/// one rank, `a` is this rank and `b` is 0.
 inline constexpr int kCountPatterns = 6;
+/// Returns the number of elements of a block in a call with counts. pattern: 0 .. kCountPatterns -
+/// 1. a, b: sender and receiver of a message, or the owner of a block and 0.
 [[nodiscard]] std::uint64_t count_in_pattern(int pattern, Rank a, Rank b);
 /// Returns the function CallFacts::count: always `count` if the collective has no array of counts,
 /// else counts of the pattern.
 [[nodiscard]] std::function<std::uint64_t(Rank rank, std::uint32_t unit)> unit_counts(
     const collectives::CollectiveTraits& traits, std::uint64_t count, int pattern);
 
-/// Returns a hash of the bytes, for the comparison of outputs.
+/// Returns a hash of the bytes. Ranks compare it instead of their outputs.
 [[nodiscard]] std::uint64_t hash_of(std::span<const std::byte> bytes);
 
 class Trial {

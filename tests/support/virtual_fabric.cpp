@@ -51,7 +51,7 @@ class VirtualPort final : public link::FabricPort {
     link::FabricFacts facts_;
 };
 
-bool is_delivered(link::PutKind kind) {
+bool completes_when_delivered(link::PutKind kind) {
     return kind == link::PutKind::delivered || kind == link::PutKind::fenced;
 }
 
@@ -164,8 +164,8 @@ std::uint64_t VirtualFabric::due() {
            random_.below((straggles ? conduct.straggler_delay_max : conduct.delay_max) + 1);
 }
 
-/// Cuts a write into chunks: anywhere if bytes land in order, else at aligned words of the target,
-/// or at half words if the fabric does not keep words whole.
+/// Cuts a write into chunks: anywhere if bytes are delivered in order, else at aligned words of the
+/// target, or at half words if the fabric does not keep words whole.
 std::vector<VirtualFabric::Chunk> VirtualFabric::cut(const base::Put& put) {
     const FabricConduct& conduct = options_.setting.conduct;
     std::vector<Chunk> chunks;
@@ -228,7 +228,7 @@ base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
     write->parts.assign(put.parts.begin(), put.parts.end());
     write->origin = origin;
     write->chunks = cut(put);
-    if (copied || (!is_delivered(put.kind) && put.bytes <= conduct.inject_bytes)) {
+    if (copied || (!completes_when_delivered(put.kind) && put.bytes <= conduct.inject_bytes)) {
         read_source(*write);
         write->put.pending = nullptr;
     }
@@ -294,7 +294,7 @@ void VirtualFabric::cancel(Rank origin) {
 
 /// Advances reads. A progress call of the target copies the data; a later progress call of the
 /// origin writes it into the origin's memory.
-void VirtualFabric::read_some(Rank rank) {
+void VirtualFabric::advance_reads(Rank rank) {
     std::erase_if(reads_, [&](Fetch& read) {
         if (read.due > clock_ || !chance(40)) return false;
         if (read.copy.empty()) {
@@ -331,9 +331,9 @@ std::vector<std::byte> VirtualFabric::source_of(const Write& write) {
 std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint64_t> immediates) {
     ++clock_;
     if (chance(options_.setting.conduct.idle_percent)) return 0;
-    land_some(rank);
-    complete_some(rank);
-    read_some(rank);
+    deliver_some(rank);
+    complete_writes(rank);
+    advance_reads(rank);
     auto& waiting = immediates_[static_cast<std::size_t>(rank)];
     std::size_t count = 0;
     for (; options_.setting.signals && !waiting.empty() && count < immediates.size(); ++count) {
@@ -350,8 +350,8 @@ std::size_t VirtualFabric::progress(Rank rank, std::span<std::uint64_t> immediat
     return count;
 }
 
-bool VirtualFabric::may_land(const std::vector<std::unique_ptr<Write>>& writes,
-                             std::size_t at) const {
+bool VirtualFabric::may_deliver(const std::vector<std::unique_ptr<Write>>& writes,
+                                std::size_t at) const {
     const Write& write = *writes[at];
     const bool fenced =
         write.put.kind == link::PutKind::fenced && options_.setting.conduct.keeps_fences;
@@ -364,8 +364,8 @@ bool VirtualFabric::may_land(const std::vector<std::unique_ptr<Write>>& writes,
         });
 }
 
-std::size_t VirtualFabric::first_to_land(const std::vector<std::unique_ptr<Write>>& writes,
-                                         std::size_t at) {
+std::size_t VirtualFabric::first_undelivered(const std::vector<std::unique_ptr<Write>>& writes,
+                                             std::size_t at) {
     for (std::size_t earlier = 0; earlier < at; ++earlier) {
         if (writes[earlier]->origin == writes[at]->origin && !writes[earlier]->chunks.empty())
             return earlier;
@@ -373,26 +373,26 @@ std::size_t VirtualFabric::first_to_land(const std::vector<std::unique_ptr<Write
     return at;
 }
 
-void VirtualFabric::land_some(Rank rank) {
+void VirtualFabric::deliver_some(Rank rank) {
     const FabricConduct& conduct = options_.setting.conduct;
     auto& writes = writes_[static_cast<std::size_t>(rank)];
     for (std::uint64_t tries = random_.below(conduct.events_max + 1); tries > 0; --tries) {
         if (writes.empty()) return;
         std::size_t at = random_.below(writes.size());
-        if (conduct.keeps_order) at = first_to_land(writes, at);
+        if (conduct.keeps_order) at = first_undelivered(writes, at);
         Write& write = *writes[at];
-        if (write.chunks.empty() || !may_land(writes, at)) continue;
+        if (write.chunks.empty() || !may_deliver(writes, at)) continue;
         const bool first_only = conduct.keeps_order || !conduct.keeps_words;
         const std::size_t chunk = first_only ? 0 : random_.below(write.chunks.size());
         if (write.chunks[chunk].due > clock_) continue;
-        land(write, chunk);
+        deliver(write, chunk);
         moved_ = true;
         if (write.complete && write.chunks.empty())
             writes.erase(writes.begin() + static_cast<std::ptrdiff_t>(at));
     }
 }
 
-void VirtualFabric::land(Write& write, std::size_t number) {
+void VirtualFabric::deliver(Write& write, std::size_t number) {
     const Chunk chunk = write.chunks[number];
     const std::vector<std::byte> source = write.read ? write.copy : source_of(write);
     if (chunk.bytes != 0)
@@ -419,12 +419,12 @@ std::byte* VirtualFabric::start_of(const base::RemoteRegion& region, Rank owner)
     return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(region.base));
 }
 
-void VirtualFabric::complete_some(Rank rank) {
+void VirtualFabric::complete_writes(Rank rank) {
     for (auto& writes : writes_) {
         for (const auto& write : writes) {
             if (write->origin != rank || write->complete || !chance(40)) continue;
-            if (is_delivered(write->put.kind) && options_.setting.conduct.keeps_delivery &&
-                !write->chunks.empty())
+            if (completes_when_delivered(write->put.kind) &&
+                options_.setting.conduct.keeps_delivery && !write->chunks.empty())
                 continue;
             read_source(*write);
             write->complete = true;

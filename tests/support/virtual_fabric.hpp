@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // virtual_fabric.hpp - a fabric of ports in one process that keeps only selected promises.
 //
-// Idea     Replaces the fabric below the real wire. Puts land (are written into the target's
-//          memory) in chunks, in any order, while the target polls; local completions come at any
-//          time. Each further promise of a fabric has a switch: order, delivery completion, fences,
-//          whole words, immediates and counts after data. One seed determines every choice.
+// Idea     The fabric replaces libfabric below the real wire. It delivers puts in chunks, in any
+//          order, while the target polls, and completes them locally at any time. Each
+//          further promise has a switch: order, delivery completion, fences, whole words,
+//          immediates and counts after data. One seed determines every choice.
 // Why      A notify strategy is right if it works on a fabric that keeps only the promise that the
-//          strategy needs. The strategy needs this promise if it fails on a fabric that breaks only
-//          this one.
+//          strategy needs. The promise is needed if the strategy fails on a fabric that breaks only
+//          this promise.
 // Holds    One thread. A source is read no later than the local completion of its put.
 // Next     virtual_job.hpp runs engines on it; notify_watch.hpp finds flags raised too early.
 #pragma once
@@ -30,21 +30,21 @@ namespace weft::test {
 
 /// Promises, rates and limits of a fabric. Delays count progress calls of any rank.
 struct FabricConduct {
-    bool keeps_order = false;    ///< bytes from one rank to another land in posting order
-    bool keeps_delivery = true;  ///< delivered and fenced puts complete only after they have landed
-    bool keeps_fences = true;  ///< fenced puts land after earlier puts to their target are complete
-    bool keeps_words = true;   ///< aligned 8-byte words land whole; else upper halves land first
-    bool keeps_immediates = true;         ///< immediates arrive after their data has landed
-    bool keeps_counters = true;           ///< writes are counted after they have landed
-    std::uint32_t refuse_percent = 10;    ///< posts that are refused
+    bool keeps_order = false;    ///< bytes from one rank to another are delivered in posting order
+    bool keeps_delivery = true;  ///< delivered and fenced puts complete only after delivery
+    bool keeps_fences = true;    ///< fenced puts are delivered after completion of earlier puts
+    bool keeps_words = true;  ///< aligned 8-byte words are delivered whole, else upper halves first
+    bool keeps_immediates = true;         ///< immediates arrive after their data is delivered
+    bool keeps_counters = true;           ///< writes are counted after their delivery
+    std::uint32_t refuse_percent = 10;    ///< refused posts
     std::uint32_t idle_percent = 20;      ///< progress calls that do nothing
-    std::uint32_t delay_max = 60;         ///< limit of the delay before a chunk may land
-    std::uint32_t straggler_percent = 4;  ///< chunks with the limit straggler_delay_max
+    std::uint32_t delay_max = 60;         ///< limit of the delay of a chunk, except for stragglers
+    std::uint32_t straggler_percent = 4;  ///< chunks that are stragglers
     std::uint32_t straggler_delay_max = 2000;
-    std::uint32_t events_max = 16;       ///< maximum number of chunks landing in a progress call
+    std::uint32_t events_max = 16;       ///< maximum number of chunks delivered by a progress call
     std::size_t inject_bytes = 64;       ///< as in link::FabricFacts
     std::size_t message_bytes_max = 96;  ///< as in link::FabricFacts, for puts and gets
-    std::size_t puts_in_flight = 24;     ///< limit of a rank's puts and reads
+    std::size_t puts_in_flight = 24;     ///< limit of a rank's puts and reads in flight
     std::size_t flagged_parts_max = 0;   ///< as in link::FabricFacts
     std::size_t copied_bytes = 0;        ///< as in link::FabricFacts, for puts with flags
     std::size_t paced_bytes = 0;         ///< as in link::FabricFacts
@@ -93,7 +93,8 @@ class VirtualFabric {
     explicit VirtualFabric(VirtualFabricOptions options);
 
     [[nodiscard]] std::unique_ptr<link::FabricPort> open_port(Rank rank);
-    /// Returns the number of reads, immediates, and writes that have not both landed and completed.
+    /// Returns the number of reads, immediates, and writes that are not both delivered and
+    /// complete.
     [[nodiscard]] std::size_t in_flight() const;
     /// Returns true if any operation was posted or has progressed since the last call.
     [[nodiscard]] bool take_moved();
@@ -125,14 +126,14 @@ class VirtualFabric {
         std::size_t bytes = 0;
         std::uint64_t due = 0;  ///< earliest time on clock_
     };
-    /// A put that has not both landed and completed.
+    /// A put that is not both delivered and complete.
     struct Write {
         base::Put put;
         base::RemoteRegion region;         ///< region of the target; key 0: the segment
         std::vector<base::PutPart> parts;  ///< sources of the put
         Rank origin = 0;
         std::vector<std::byte> copy;  ///< data and flag, after the source is read
-        std::vector<Chunk> chunks;    ///< not landed yet
+        std::vector<Chunk> chunks;    ///< not delivered yet
         bool read = false;            ///< the source is in `copy`
         bool complete = false;
     };
@@ -150,17 +151,17 @@ class VirtualFabric {
     [[nodiscard]] std::uint64_t due();
     [[nodiscard]] std::vector<Chunk> cut(const base::Put& put);
     void cut_flag(std::vector<Chunk>& chunks, const base::Put& put);
-    /// Returns true if the fabric's promises allow that write `at` lands now.
-    [[nodiscard]] bool may_land(const std::vector<std::unique_ptr<Write>>& writes,
-                                std::size_t at) const;
-    /// Returns the index of the first write with chunks from the origin of write `at`: the only one
-    /// of this origin that may land on an ordered fabric.
-    [[nodiscard]] static std::size_t first_to_land(
+    /// Returns true if the fabric's promises allow a delivery for write `at` now.
+    [[nodiscard]] bool may_deliver(const std::vector<std::unique_ptr<Write>>& writes,
+                                   std::size_t at) const;
+    /// Returns the index of the first write with chunks from the origin of write `at`: the only
+    /// write of this origin that an ordered fabric may deliver.
+    [[nodiscard]] static std::size_t first_undelivered(
         const std::vector<std::unique_ptr<Write>>& writes, std::size_t at);
-    void land_some(Rank rank);
-    void land(Write& write, std::size_t chunk);
-    void complete_some(Rank rank);
-    void read_some(Rank rank);
+    void deliver_some(Rank rank);
+    void deliver(Write& write, std::size_t chunk);
+    void complete_writes(Rank rank);
+    void advance_reads(Rank rank);
     [[nodiscard]] std::byte* target_of(const Write& write, std::size_t offset) const;
     [[nodiscard]] std::byte* start_of(const base::RemoteRegion& region, Rank owner) const;
     static void read_source(Write& write);
@@ -170,7 +171,7 @@ class VirtualFabric {
     VirtualFabricOptions options_;
     base::Random random_;
     std::vector<std::vector<std::unique_ptr<Write>>> writes_;  ///< by target, in order of posting
-    std::vector<std::deque<std::uint64_t>> immediates_;        ///< by target, in order of landing
+    std::vector<std::deque<std::uint64_t>> immediates_;        ///< by target, in order of delivery
     std::vector<Fetch> reads_;
     /// Counts by target, origin and counter.
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;

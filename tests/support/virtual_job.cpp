@@ -7,6 +7,7 @@
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
 #include "run/bind/bind.hpp"
+#include "tests/support/fabric_over.hpp"
 
 namespace weft::run {
 template class Engine<test::VirtualWire>;
@@ -41,8 +42,7 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
     : network_(std::move(options)),
       heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
       random_(base::Random(network_.seed()).stream(1)) {
-    std::vector<std::byte*> segments;
-    for (Rank rank = 0; rank < size(); ++rank) segments.push_back(network_.segment(rank));
+    const std::vector<std::byte*> segments = segments_of(network_);
     fabric_ = std::make_unique<VirtualFabric>(
         VirtualFabricOptions{.segments = segments,
                              .segment_bytes = network_.segment_bytes(),
@@ -50,15 +50,9 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
                              .setting = setting});
     notify_watch_.emplace(segments, watch_);
     for (Rank rank = 0; rank < size(); ++rank) {
-        std::vector<std::byte*> near = segments;
-        for (Rank peer = 0; peer < size(); ++peer)
-            if (!network_.is_near(rank, peer)) near[static_cast<std::size_t>(peer)] = nullptr;
-        const bool one_node = std::ranges::count(near, nullptr) == 0;
-        auto wire = std::make_unique<link::Wire>(
-            std::move(near), one_node ? nullptr : fabric_->open_port(rank),
-            link::WireOptions{.rank = rank,
-                              .segment_bytes = network_.segment_bytes(),
-                              .cells_end = network_.segment_bytes()});
+        auto wire = make_wire(network_, *fabric_, rank, [](auto&&... arguments) {
+            return std::make_unique<link::Wire>(std::move(arguments)...);
+        });
         wires_.emplace_back(network_, rank, std::move(wire), *notify_watch_);
     }
     add_engines(std::move(watchdog), run::TurnKind::own);
@@ -139,8 +133,7 @@ bool VirtualJob::step(const std::function<bool(Rank)>& act) {
     Rank rank = 0;
     while (at >= speeds_[rank]) at -= speeds_[rank++];
     bool moved = act(rank);
-    // The rank computes: no progress call.
-    if (random_.chance(1, 8)) return moved;
+    if (random_.chance(1, 8)) return moved;  // the rank computes, without a progress call
     moved = engine(rank).poll() || moved;
     watch_.check_publications(rank);
     return take_moved() || moved;

@@ -3,8 +3,8 @@
 //
 // Idea     A job models N processes: a wire and an engine for each rank, teams with regions at
 //          the same offset on all members, and memory for buffers. In each step(), one random rank
-//          issues calls and usually polls. The seed makes some ranks slow, fast or idle for some
-//          hundred steps.
+//          issues calls and usually polls. The seed makes some ranks slow, fast or idle, and
+//          changes this after some hundred steps.
 // Holds    One thread, unless the network has threads. Then each rank's thread owns its engine, and
 //          writes are not checked.
 // Next     call.hpp for calls; script.hpp runs whole scripts of them.
@@ -58,7 +58,7 @@ struct VirtualTeam {
 
 class VirtualJob {
   public:
-    /// Makes a job. `turn` selects the threads that may use an engine.
+    /// Makes a job. turn: which threads may use an engine.
     explicit VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog = {},
                         run::TurnKind turn = run::TurnKind::own);
     /// Makes a job whose puts go through the real wire and a virtual fabric.

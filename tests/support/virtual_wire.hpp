@@ -4,15 +4,14 @@
 // Idea     The network owns every rank's segment. Ranks of one virtual node access each other's
 //          memory. A put to a remote rank is cut into pieces that are delivered late and in any
 //          order; the put's flag is raised some time after all pieces are delivered. Puts are
-//          refused, some after part of their data is sent. Sources are read late. Local completions
-//          come late and in any order, and some progress calls do nothing. One seed determines
-//          every choice.
-// Why      An engine that works with this delivery does not rely on favorable timing of a fabric.
+//          refused, some of them after part of their data is sent. Sources are read late. Local
+//          completions come late and in any order, and some progress calls do nothing. One seed
+//          determines every choice.
+// Why      An engine that works on this network does not rely on the timing of a fabric.
 // Holds    The network promises only this: a flag is raised after the data of its put is delivered;
 //          a source is not read after its local completion; all pieces and flags are delivered if
 //          all ranks make progress calls.
-// Next     bank_watch.hpp for the observer that finds overwritten slots;
-//          virtual_job.hpp runs engines.
+// Next     bank_watch.hpp finds overwritten slots; virtual_job.hpp runs engines.
 #pragma once
 
 #include <atomic>
@@ -46,10 +45,10 @@ struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused after part of their data is sent
     std::uint32_t copy_percent = 25;        ///< pieces copied when posted, not counted in `pending`
-    std::uint32_t fetch_percent = 40;     ///< of the other pieces: copied some time before delivery
-    std::uint32_t idle_percent = 20;      ///< progress calls that do nothing
-    std::uint32_t delay_max = 60;         ///< limit of the delay, except for stragglers
-    std::uint32_t straggler_percent = 4;  ///< pieces, flags and completions that are stragglers
+    std::uint32_t fetch_percent = 40;       ///< of the other pieces: copied before their delivery
+    std::uint32_t idle_percent = 20;        ///< progress calls that do nothing
+    std::uint32_t delay_max = 60;           ///< limit of delays, except for stragglers
+    std::uint32_t straggler_percent = 4;    ///< pieces, flags and completions that are stragglers
     std::uint32_t straggler_delay_max = 3000;
     std::uint32_t pieces_max = 4;        ///< 1: puts are not cut; larger values: cut more often
     std::uint32_t events_max = 12;       ///< maximum number of events in one progress call
@@ -66,10 +65,10 @@ struct VirtualProfile {
 /// Returns a profile without delays, refusals and partial delivery.
 [[nodiscard]] VirtualProfile prompt_profile();
 
-/// Faults of an engine, planted between the engine and its wire (negative controls).
+/// Faults planted between an engine and its wire, which tests must detect.
 struct WireFaults {
-    bool early_reuse = false;       ///< sources count as reusable when posted
-    bool forgets_refusals = false;  ///< refused puts count as posted, so they are not repeated
+    bool early_reuse = false;       ///< puts do not change `pending`: sources are reused too early
+    bool forgets_refusals = false;  ///< try_put() returns Post::posted for refused puts
     bool never_settles = false;     ///< settle() does nothing: flags need immediates
 };
 
