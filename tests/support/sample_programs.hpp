@@ -4,7 +4,6 @@
 // Why      Tests of the verifier and of the text form should not depend on the generators.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 

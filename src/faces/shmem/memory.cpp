@@ -2,7 +2,6 @@
 // memory.cpp - the symmetric heap: all PEs allocate and free together.
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <unordered_map>
 
 #include "faces/shmem/job.hpp"

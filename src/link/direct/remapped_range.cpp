@@ -2,13 +2,9 @@
 #include "link/direct/remapped_range.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "base/clock.hpp"
 

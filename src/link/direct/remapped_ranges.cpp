@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/direct/remapped_ranges.hpp"
 
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // open_port.cpp - start-up of a port: discover, choose the strategies, open the endpoint.
 #include <rdma/fi_cm.h>
-#include <rdma/fi_errno.h>
 
 #include <algorithm>
 
