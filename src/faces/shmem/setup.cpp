@@ -66,9 +66,9 @@ class TemporaryVariable {
     std::optional<std::string> before_;
 };
 
-/// Initializes weft. Sets its heap to symmetric_size() plus the program's variables, and makes it
-/// progress transfers between nodes while a PE makes no call, unless the user has set the WEFT_
-/// variables for these.
+/// Initializes weft, with a heap of symmetric_size() plus the program's variables unless only
+/// WEFT_HEAP_SIZE is set. Unless WEFT_PROGRESS is set, transfers between nodes progress while a
+/// PE makes no call.
 weft_status join(int thread_level, std::size_t data_bytes) {
     static constexpr const char* kProgress = "WEFT_PROGRESS";
     std::optional<TemporaryVariable> heap;

@@ -96,13 +96,9 @@ void check_blocks(const char* routine, const Strided& strided) {
         bytes_of(routine, strided.count, bytes_of(routine, strided.block, strided.size)));
     const auto block = static_cast<std::ptrdiff_t>(strided.block);
     if (strided.block <= 1 || (strided.to >= block && strided.from >= block)) return;
-    char text[128];
-    std::snprintf(
-        text, sizeof text,
-        "dst, sst: the strides are %td and %td, bsize is %td: expected strides of at least "
-        "bsize",
-        strided.to, strided.from, block);
-    refuse(routine, text);
+    refuse(routine, "dst, sst: the strides are " + std::to_string(strided.to) + " and " +
+                        std::to_string(strided.from) + ", bsize is " + std::to_string(block) +
+                        ": expected strides of at least bsize");
 }
 
 /// Returns the bytes from the first block to the last; negative for a negative stride. Ends the job

@@ -259,7 +259,7 @@ bool RemappedRanges::try_prepare_fork() noexcept {
         ++outer->depth;
         return true;
     }
-    if (make_idle_ranges_private()) return true;
+    if (make_idle_ranges_private()) return true;  // the parent need not wait for the child
     entry->uses_reserve =
         ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, entry->ends.data()) != 0;
     if (entry->uses_reserve && std::ranges::any_of(pending_, [](const Fork& fork) {
@@ -319,6 +319,7 @@ void RemappedRanges::await_child() noexcept {
         fork = fork_of_this_thread();
         if (fork == nullptr || fork->depth > 1) {
             if (fork != nullptr) --fork->depth;
+            // 0 if another handler has forked, and this is its child (enter_child() resets forks_).
             forks_ = std::max(forks_ - 1, 0);
             return;
         }

@@ -24,7 +24,7 @@ std::string libfabric_version() {
     return fmt::format("{}.{}", FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
 }
 
-base::Failure Endpoint::refused(std::string_view call, int code) const {
+base::Failure Endpoint::failure(std::string_view call, int code) const {
     return base::fail(Status::environment, "libfabric {}, {}: {}: {}", libfabric_version(), text,
                       call, fi_strerror(-code));
 }
@@ -45,26 +45,26 @@ base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
         return code == 0;
     };
     if (!make(fabric, [&](auto** to) { return fi_fabric(info.fabric_attr, to, nullptr); }))
-        return refused("fi_fabric", code);
+        return failure("fi_fabric", code);
     if (!make(domain, [&](auto** to) { return fi_domain(fabric.get(), &info, to, nullptr); }))
-        return refused("fi_domain", code);
+        return failure("fi_domain", code);
     if (!make(addresses, [&](auto** to) { return fi_av_open(domain.get(), &table, to, nullptr); }))
-        return refused(fmt::format("fi_av_open for {} ranks", ranks), code);
+        return failure(fmt::format("fi_av_open for {} ranks", ranks), code);
     if (!make(completions,
               [&](auto** to) { return fi_cq_open(domain.get(), &queue, to, nullptr); }))
-        return refused(fmt::format("fi_cq_open with {} entries", completions_max), code);
+        return failure(fmt::format("fi_cq_open with {} entries", completions_max), code);
     if (!make(handle, [&](auto** to) { return fi_endpoint(domain.get(), &info, to, nullptr); }))
-        return refused("fi_endpoint", code);
+        return failure("fi_endpoint", code);
     code = fi_ep_bind(handle.get(), &addresses->fid, 0);
-    if (code != 0) return refused("fi_ep_bind of the address vector", code);
+    if (code != 0) return failure("fi_ep_bind of the address vector", code);
     code = fi_ep_bind(handle.get(), &completions->fid, FI_TRANSMIT | FI_RECV);
-    if (code != 0) return refused("fi_ep_bind of the completion queue", code);
+    if (code != 0) return failure("fi_ep_bind of the completion queue", code);
     return {};
 }
 
 base::Result<void> Endpoint::enable() {
     const int code = fi_enable(handle.get());
-    if (code != 0) return refused("fi_enable", code);
+    if (code != 0) return failure("fi_enable", code);
     return {};
 }
 
@@ -72,7 +72,7 @@ base::Result<std::vector<std::byte>> Endpoint::name() const {
     std::vector<std::byte> bytes(512);  // longer than the addresses of all providers
     std::size_t count = bytes.size();
     const int code = fi_getname(&handle->fid, bytes.data(), &count);
-    if (code != 0) return refused("fi_getname", code);
+    if (code != 0) return failure("fi_getname", code);
     bytes.resize(count);
     return bytes;
 }
@@ -81,7 +81,7 @@ base::Result<FailedOperation> Endpoint::read_error() const {
     fi_cq_err_entry entry{};
     const ssize_t got = fi_cq_readerr(completions.get(), &entry, 0);
     if (got == -FI_EAGAIN) return FailedOperation{};
-    if (got < 0) return refused("fi_cq_readerr", static_cast<int>(got));
+    if (got < 0) return failure("fi_cq_readerr", static_cast<int>(got));
     std::array<char, 256> buffer{};
     const char* detail = fi_cq_strerror(completions.get(), entry.prov_errno, entry.err_data,
                                         buffer.data(), buffer.size());
@@ -97,22 +97,22 @@ base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
     int code = fi_mr_reg(domain.get(), memory.data(), memory.size(), access, 0, key,
                          counter != nullptr ? FI_RMA_EVENT : 0, &opened, nullptr);
     if (code != 0)
-        return refused(fmt::format("fi_mr_reg of {} bytes, which may have to be pinned; {}",
+        return failure(fmt::format("fi_mr_reg of {} bytes, which may have to be pinned; {}",
                                    memory.size(), pinned_limit()),
                        code);
     Fid<fid_mr> region(opened);
     if (counter != nullptr) {
         code = fi_mr_bind(opened, &counter->fid, FI_REMOTE_WRITE);
-        if (code != 0) return refused("fi_mr_bind of a counter", code);
+        if (code != 0) return failure("fi_mr_bind of a counter", code);
     }
     if (binds_memory) {
         code = fi_mr_bind(opened, &handle->fid, 0);
-        if (code != 0) return refused("fi_mr_bind to the endpoint", code);
+        if (code != 0) return failure("fi_mr_bind to the endpoint", code);
         code = fi_mr_enable(opened);
-        if (code != 0) return refused("fi_mr_enable", code);
+        if (code != 0) return failure("fi_mr_enable", code);
     }
     if (fi_mr_key(opened) == FI_KEY_NOTAVAIL)
-        return refused("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
+        return failure("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
     return region;
 }
 
@@ -120,7 +120,7 @@ base::Result<WriteCounter> Endpoint::open_counter(std::span<std::byte> memory, s
     fi_cntr_attr attributes{.events = FI_CNTR_EVENTS_COMP, .wait_obj = FI_WAIT_NONE};
     fid_cntr* count = nullptr;
     const int code = fi_cntr_open(domain.get(), &attributes, &count, nullptr);
-    if (code != 0) return refused("fi_cntr_open", code);
+    if (code != 0) return failure("fi_cntr_open", code);
     WriteCounter counter{.count = Fid<fid_cntr>(count)};
     auto region = register_memory(memory, FI_REMOTE_WRITE, key, count);
     if (!region) return region.failure();

@@ -76,7 +76,7 @@ struct Endpoint {
     /// Returns the next failed operation of the completion queue.
     [[nodiscard]] base::Result<FailedOperation> read_error() const;
     /// Returns the failure of a libfabric call with a negative error code.
-    [[nodiscard]] base::Failure refused(std::string_view call, int code) const;
+    [[nodiscard]] base::Failure failure(std::string_view call, int code) const;
 
     std::string text;           ///< names of provider and domain, for texts of failures
     bool binds_memory = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint

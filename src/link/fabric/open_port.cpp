@@ -83,7 +83,7 @@ base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file
     endpoint.file = *std::move(reserved);
     std::string name = fmt::format("{}{}", file.prefix, endpoint.file.name());
     const int code = fi_setname(&endpoint.handle->fid, name.data(), name.size() + 1);
-    if (code != 0) return endpoint.refused("fi_setname", code);
+    if (code != 0) return endpoint.failure("fi_setname", code);
     if (auto enabled = endpoint.enable(); !enabled) return enabled;
     return endpoint.file.adopt();
 }

@@ -94,7 +94,7 @@ class Peers {
             peer.address = address;
             return true;
         }
-        auto why = endpoint_.refused(fmt::format("fi_av_insert of the address of rank {}", rank),
+        auto why = endpoint_.failure(fmt::format("fi_av_insert of the address of rank {}", rank),
                                      inserted < 0 ? inserted : -FI_EINVAL);
         if (files_) why.status = Status::peer;  // the peer has ended and removed its file
         if (!failure) failure = std::move(why);

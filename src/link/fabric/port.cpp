@@ -300,7 +300,7 @@ base::Post Port::record_post(ssize_t code, std::size_t bytes, Rank rank, bool re
     if (code != -FI_EAGAIN) {
         const auto what = fmt::format("{} of {} bytes {} rank {}", reads ? "read" : "write", bytes,
                                       reads ? "from" : "to", rank);
-        fail(rank, {Status::peer, endpoint_.refused(what, static_cast<int>(code)).text});
+        fail(rank, {Status::peer, endpoint_.failure(what, static_cast<int>(code)).text});
     }
     return base::Post::again;
 }
@@ -417,7 +417,7 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
         // sender's completions. Only entries of peers' writes have FI_REMOTE_WRITE, and only
         // completions have the context of a transfer.
         Transfer* transfer =
-            (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : transfers_.of(entry.op_context);
+            (entry.flags & FI_REMOTE_WRITE) != 0 ? nullptr : transfers_.find(entry.op_context);
         if (transfer != nullptr) {
             finish(*transfer);
         } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
@@ -435,11 +435,11 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
 /// Stores the failure that fi_cq_read() has reported with `code`. A failed transfer stays in flight
 /// for its caller until lose() or cancel(), because its data is neither delivered nor read.
 void Port::handle_error(ssize_t code) noexcept {
-    if (code != -FI_EAVAIL) return fail(endpoint_.refused("fi_cq_read", static_cast<int>(code)));
+    if (code != -FI_EAVAIL) return fail(endpoint_.failure("fi_cq_read", static_cast<int>(code)));
     const auto failed = endpoint_.read_error();
     if (!failed) return fail(failed.failure());
     if (failed->text.empty()) return;
-    Transfer* transfer = transfers_.of(failed->context);
+    Transfer* transfer = transfers_.find(failed->context);
     const std::string what = transfer != nullptr ? fmt::format("put of {} bytes to rank {}",
                                                                transfer->bytes, transfer->peer)
                              : (failed->flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
@@ -455,7 +455,7 @@ void Port::handle_error(ssize_t code) noexcept {
 }
 
 void Port::check_receives(ssize_t code) noexcept {
-    if (code != 0) fail(endpoint_.refused("fi_recv", static_cast<int>(code)));
+    if (code != 0) fail(endpoint_.failure("fi_recv", static_cast<int>(code)));
 }
 
 }  // namespace weft::link

@@ -88,7 +88,7 @@ class Transfers {
     }
     [[nodiscard]] std::span<Transfer> all() noexcept { return pool_; }
     /// Returns the transfer with this context, or nullptr.
-    [[nodiscard]] Transfer* of(void* context) noexcept {
+    [[nodiscard]] Transfer* find(void* context) noexcept {
         const auto address = reinterpret_cast<std::uintptr_t>(context);
         const auto first = reinterpret_cast<std::uintptr_t>(pool_.data());
         const bool ours = address >= first && address - first < pool_.size() * sizeof(Transfer);
