@@ -68,16 +68,20 @@ void BankWatch::issued(std::uint32_t team_number, Rank team_rank, const run::Ope
     if (op.epoch == team.issued[team_rank] + 1) {  // the engine has inserted a barrier
         const run::Epoch bulk_epoch = op.bulk_epoch >= 0 ? op.bulk_epoch - 1 : -1;
         record(team, team_rank,
-               {op.epoch - 1, bulk_epoch, (op.tick - barrier.segments) & base::kTickMask, &barrier},
-               barrier);
+               {.epoch = op.epoch - 1,
+                .bulk_epoch = bulk_epoch,
+                .tick = (op.tick - barrier.segments) & base::kTickMask,
+                .program = &barrier});
     }
-    record(team, team_rank, {op.epoch, op.bulk_epoch, op.tick, op.program}, *op.program);
+    record(
+        team, team_rank,
+        {.epoch = op.epoch, .bulk_epoch = op.bulk_epoch, .tick = op.tick, .program = op.program});
 }
 
 /// Records the epochs and the tick of a call when the first rank issues it. Later ranks must use
 /// the same numbers.
-void BankWatch::record(Team& team, Rank team_rank, const Call& call,
-                       const run::BoundProgram& program) {
+void BankWatch::record(Team& team, Rank team_rank, const Call& call) {
+    const run::BoundProgram& program = *call.program;
     const run::Epoch expected = team.issued[team_rank]++;
     if (call.epoch != expected) {
         fault(fmt::format("rank {} numbers its call {} as epoch {}",

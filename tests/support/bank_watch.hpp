@@ -92,7 +92,7 @@ class BankWatch {
         std::vector<std::deque<Publication>> to_publish;  ///< by team rank
     };
 
-    void record(Team& team, Rank team_rank, const Call& call, const run::BoundProgram& program);
+    void record(Team& team, Rank team_rank, const Call& call);
     [[nodiscard]] Team* team_at(std::uint64_t offset);
     [[nodiscard]] const Team* team_at(std::uint64_t offset) const {
         return const_cast<BankWatch*>(this)->team_at(offset);

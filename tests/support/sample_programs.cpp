@@ -70,13 +70,17 @@ Program pipelined(std::string collective, std::string algorithm, std::uint32_t s
 
 Contract allreduce_contract() {
     return contract_of("allreduce", [](const Program& program, std::uint32_t unit, auto& all) {
-        all.push_back({unit, 0, program.size - 1, unit});
+        all.push_back(
+            {.unit = unit, .first_rank = 0, .last_rank = program.size - 1, .source_unit = unit});
     });
 }
 
 Contract broadcast_contract() {
     return contract_of("broadcast", [](const Program& program, std::uint32_t unit, auto& all) {
-        all.push_back({unit, program.root, program.root, unit});
+        all.push_back({.unit = unit,
+                       .first_rank = program.root,
+                       .last_rank = program.root,
+                       .source_unit = unit});
     });
 }
 
@@ -150,6 +154,7 @@ std::vector<Program> ring(Rank ranks) {
 
 std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
     const auto lag = static_cast<std::uint16_t>(depth);
+    constexpr std::uint32_t kData = 0, kCredit = 1;  // slots
     Program head = pipelined("broadcast", "chain", segments, depth);
     head.root = 0;
     return write_all(ranks, std::move(head), [&](Builder& build, Rank rank) {
@@ -158,15 +163,15 @@ std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::ui
         build.reserve_slot_units(1);
         build.begin_loop();
         if (rank > 0) {
-            build.wait(rank - 1, 0);
-            build.copy(per_segment(output(0)), per_segment(slot(0, 0)));
+            build.wait(rank - 1, kData);
+            build.copy(per_segment(output(0)), per_segment(slot(kData, 0)));
         } else {
             build.copy(per_segment(output(0)), per_segment(input(0)));
         }
-        if (rank > 0) build.signal(rank - 1, 1, 0, lag);
+        if (rank > 0) build.signal(rank - 1, kCredit, /*flags=*/0, lag);
         if (!last) {
-            build.wait(rank + 1, 1, 0, lag);
-            build.put(rank + 1, 0, per_segment(output(0)));
+            build.wait(rank + 1, kCredit, /*flags=*/0, lag);
+            build.put(rank + 1, kData, per_segment(output(0)));
         }
         build.end_loop();
         build.flush();
@@ -175,8 +180,10 @@ std::vector<Program> chain_broadcast(Rank ranks, std::uint32_t segments, std::ui
 
 std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uint32_t depth) {
     const auto lag = static_cast<std::uint16_t>(depth);
-    // Slots: 0 and 1 for data of the children, 2 for data of the parent. Credit signals: 3 from the
-    // parent for data sent up, 4 and 5 from the children for data sent down.
+    // Slots 0 and 1 are for the data of the children. A credit allows its receiver to send a
+    // segment.
+    constexpr std::uint32_t kFromParent = 2, kCreditOfParent = 3;
+    constexpr std::uint32_t kCreditsOfChildren = 4;  // and 5
     return write_all(
         ranks, pipelined("allreduce", "tree", segments, depth), [&](Builder& build, Rank rank) {
             build.reserve_slots(6);
@@ -192,7 +199,7 @@ std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uin
                 const plan::Block to = per_segment(rank == 0 ? output(0) : scratch(child));
                 build.reduce(to, {sum, per_segment(slot(child, 0))});
                 sum = to;
-                build.signal(from, 3, 0, lag);
+                build.signal(from, kCreditOfParent, /*flags=*/0, lag);
             }
             if (rank > 0) {
                 if (sum.buffer == plan::Buffer::input) {
@@ -201,29 +208,29 @@ std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uin
                     build.copy(per_segment(scratch(0)), sum);
                     sum = per_segment(scratch(0));
                 }
-                build.wait(parent, 3, 0, lag);
+                build.wait(parent, kCreditOfParent, /*flags=*/0, lag);
                 build.put(parent, side, sum);
             }
             if (rank == 0) {
                 for (std::uint32_t child = 0; child < 2; ++child) {
                     const Rank to = 1 + static_cast<Rank>(child);
                     if (to >= ranks) continue;
-                    build.wait(to, 4 + child, 0, lag);
-                    build.put(to, 2, per_segment(output(0)));
+                    build.wait(to, kCreditsOfChildren + child, /*flags=*/0, lag);
+                    build.put(to, kFromParent, per_segment(output(0)));
                 }
             }
             build.end_loop();
             if (rank > 0) {
                 build.begin_lane();
                 build.begin_loop();
-                build.wait(parent, 2);
-                build.copy(per_segment(output(0)), per_segment(slot(2, 0)));
-                build.signal(parent, 4 + side, 0, lag);
+                build.wait(parent, kFromParent);
+                build.copy(per_segment(output(0)), per_segment(slot(kFromParent, 0)));
+                build.signal(parent, kCreditsOfChildren + side, /*flags=*/0, lag);
                 for (std::uint32_t child = 0; child < 2; ++child) {
                     const Rank to = 2 * rank + 1 + static_cast<Rank>(child);
                     if (to >= ranks) continue;
-                    build.wait(to, 4 + child, 0, lag);
-                    build.put(to, 2, per_segment(output(0)));
+                    build.wait(to, kCreditsOfChildren + child, /*flags=*/0, lag);
+                    build.put(to, kFromParent, per_segment(output(0)));
                 }
                 build.end_loop();
             }

@@ -232,12 +232,16 @@ base::Post VirtualNetwork::try_put(Rank origin, const base::Put& put, std::uint6
 base::Post VirtualNetwork::put_local(Rank origin, const base::Put& put) {
     const std::uint64_t target = payload_offset(put);
     if (observer_ && put.bytes > 0)
-        observer_({origin, put.peer, target, put.bytes, put.cell, put.flag});
+        observer_({.origin = origin,
+                   .target = put.peer,
+                   .offset = target,
+                   .bytes = put.bytes,
+                   .cell = put.cell,
+                   .flag = put.flag});
     walk_payload(put, 0, put.bytes, [&](std::size_t at, const std::byte* data, std::size_t bytes) {
         std::memcpy(segment(put.peer) + target + at, data, bytes);
     });
-    if (observer_) observer_({origin, put.peer, put.cell, 0, put.cell, put.flag});
-    store_flag(put.peer, put.cell, put.flag);
+    store_flag(origin, put.peer, put.cell, put.flag);
     moved_ = true;
     return base::Post::posted;
 }
@@ -364,9 +368,7 @@ void VirtualNetwork::handle(Event event) {
             --*flight.pending;
             break;
         case EventKind::raise:
-            if (observer_)
-                observer_({flight.origin, flight.target, flight.cell, 0, flight.cell, flight.flag});
-            store_flag(flight.target, flight.cell, flight.flag);
+            store_flag(flight.origin, flight.target, flight.cell, flight.flag);
             flight.raised = true;
             break;
     }
@@ -388,7 +390,12 @@ void VirtualNetwork::deliver(const Event& event) {
     Flight& flight = flights_[event.flight_index];
     const std::uint64_t offset = event.region.key != 0 ? DeliveredWrite::kOutside : event.offset;
     if (observer_)
-        observer_({flight.origin, flight.target, offset, event.bytes, flight.cell, flight.flag});
+        observer_({.origin = flight.origin,
+                   .target = flight.target,
+                   .offset = offset,
+                   .bytes = event.bytes,
+                   .cell = flight.cell,
+                   .flag = flight.flag});
     const bool copied = event.source == nullptr;
     if (std::byte* const target = target_of(event))
         std::memcpy(target, copied ? event.copy.data() : event.source, event.bytes);
@@ -418,7 +425,9 @@ void VirtualNetwork::raise_if_delivered(std::size_t flight_index) {
         schedule({.kind = EventKind::raise, .flight_index = flight_index, .due = due()});
 }
 
-void VirtualNetwork::store_flag(Rank target, std::uint64_t cell, base::FlagWord flag) {
+void VirtualNetwork::store_flag(Rank origin, Rank target, std::uint64_t cell, base::FlagWord flag) {
+    if (observer_)
+        observer_({.origin = origin, .target = target, .offset = cell, .cell = cell, .flag = flag});
     // The release pairs with the acquire of the wait for the flag: the waiting rank then sees the
     // data, too.
     reinterpret_cast<base::Cell*>(segment(target) + cell)

@@ -197,7 +197,7 @@ class VirtualNetwork {
     void fetch(Event event);
     void deliver(const Event& event);
     void raise_if_delivered(std::size_t flight_index);
-    void store_flag(Rank target, std::uint64_t cell, base::FlagWord flag);
+    void store_flag(Rank origin, Rank target, std::uint64_t cell, base::FlagWord flag);
     std::size_t open_flight(Rank origin, const base::Put& put);
 
     VirtualOptions options_;

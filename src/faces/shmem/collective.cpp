@@ -11,15 +11,16 @@ namespace {
 struct Buffer {
     void* at = nullptr;
     std::size_t bytes = 0;
-    std::string problem;
+    std::string problem = {};
 };
 
 /// Returns a buffer with its heap address if it is symmetric, else with the given address.
 Buffer find_buffer(const char* argument, const void* address, std::size_t bytes) {
-    if (std::byte* const heap_address = symmetric(address, bytes)) return {heap_address, bytes, {}};
+    if (std::byte* const heap_address = symmetric(address, bytes))
+        return {.at = heap_address, .bytes = bytes};
     if (symmetric(address, 1) != nullptr)
-        return {nullptr, bytes, range_problem(argument, address, bytes)};
-    return {const_cast<void*>(address), bytes, {}};
+        return {.problem = range_problem(argument, address, bytes)};
+    return {.at = const_cast<void*>(address), .bytes = bytes};
 }
 
 /// Finds a buffer with `elements` for each of `members` members.
@@ -29,10 +30,9 @@ Buffer find_buffer(const char* argument, const void* address, const Elements& el
     if (multiply(elements.count, elements.size, &bytes) &&
         multiply(bytes, static_cast<std::size_t>(members), &bytes) && bytes <= PTRDIFF_MAX)
         return find_buffer(argument, address, bytes);
-    return {nullptr, 0,
-            "nelems: " + std::to_string(elements.count) + " elements of " +
-                std::to_string(elements.size) + " bytes for each of " + std::to_string(members) +
-                " PEs exceed the address space"};
+    return {.problem = "nelems: " + std::to_string(elements.count) + " elements of " +
+                       std::to_string(elements.size) + " bytes for each of " +
+                       std::to_string(members) + " PEs exceed the address space"};
 }
 
 Outcome outcome_of(weft_status status) {
@@ -145,16 +145,15 @@ Buffer find_strided(const char* argument, const void* address, const Elements& e
     Buffer found = find_buffer(argument, address, elements, members);
     if (!found.problem.empty()) return found;
     if (stride < 1)
-        return {nullptr, 0,
-                "dst, sst: a stride is " + std::to_string(stride) + ", expected 1 or more"};
+        return {.problem =
+                    "dst, sst: a stride is " + std::to_string(stride) + ", expected 1 or more"};
     if (found.bytes == 0) return found;
     std::size_t bytes = 0;
     if (!multiply(found.bytes - elements.size, static_cast<std::size_t>(stride), &bytes) ||
         bytes > PTRDIFF_MAX - elements.size)
-        return {nullptr, 0,
-                "dst, sst: " + std::to_string(found.bytes / elements.size) +
-                    " elements at a stride of " + std::to_string(stride) +
-                    " exceed the address space"};
+        return {.problem = "dst, sst: " + std::to_string(found.bytes / elements.size) +
+                           " elements at a stride of " + std::to_string(stride) +
+                           " exceed the address space"};
     return find_buffer(argument, address, bytes + elements.size);
 }
 

@@ -248,9 +248,9 @@ using shmem::WaitForm;
     }                                                                                             \
     DEFINE_ARRAY_ROUTINES(N, T, , T cmp_value,                                                    \
                           (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, &cmp_value})) \
-    DEFINE_ARRAY_ROUTINES(                                                                        \
-        N, T, _vector, const T* cmp_values,                                                       \
-        (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, cmp_values, false}))
+    DEFINE_ARRAY_ROUTINES(N, T, _vector, const T* cmp_values,                                     \
+                          (shmem::Condition<T>{"ivars", ivars, nelems, status, cmp, cmp_values,   \
+                                               /*one_value=*/false}))
 WEFT_SHMEM_SYNC(DEFINE_WAIT_ROUTINES)
 
 #define DEFINE_DEPRECATED_WAITS(N, T)                                                           \
