@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "run/onesided/registered.hpp"
-#include "tests/support/draw_calls.hpp"
 #include "tests/support/fabric_over.hpp"
 #include "tests/support/full_mode.hpp"
 

@@ -5,7 +5,6 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/builder.hpp"
-#include "plan/schedule/step.hpp"
 #include "tools/text/text.hpp"
 
 namespace weft::test {

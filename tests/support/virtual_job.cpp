@@ -28,9 +28,7 @@ Rank VirtualTeam::rank_of(Rank job_rank) const {
 }
 
 VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, run::TurnKind turn)
-    : network_(std::move(options)),
-      heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
-      random_(base::Random(network_.seed()).stream(1)) {
+    : network_(std::move(options)) {
     for (Rank rank = 0; rank < network_.size(); ++rank) wires_.emplace_back(network_, rank);
     if (!network_.has_threads())
         network_.observe([this](const DeliveredWrite& write) { watch_.check_write(write); });
@@ -39,9 +37,7 @@ VirtualJob::VirtualJob(VirtualOptions options, run::WatchdogOptions watchdog, ru
 
 VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
                        run::WatchdogOptions watchdog)
-    : network_(std::move(options)),
-      heap_used_(static_cast<std::size_t>(network_.size()), run::Mailboxes::kEnd),
-      random_(base::Random(network_.seed()).stream(1)) {
+    : network_(std::move(options)) {
     const std::vector<std::byte*> segments = segments_of(network_);
     fabric_ = std::make_unique<VirtualFabric>(
         VirtualFabricOptions{.segments = segments,
@@ -59,6 +55,7 @@ VirtualJob::VirtualJob(VirtualOptions options, const FabricSetting& setting,
 }
 
 void VirtualJob::add_engines(run::WatchdogOptions watchdog, run::TurnKind turn) {
+    heap_used_.resize(static_cast<std::size_t>(size()), run::Mailboxes::kEnd);
     if (!watchdog.report) watchdog.report = [](const std::string&) {};
     for (Rank rank = 0; rank < network_.size(); ++rank)
         engines_.emplace_back(wires_[static_cast<std::size_t>(rank)], rank,

@@ -112,7 +112,7 @@ class VirtualJob {
     std::deque<VirtualEngine> engines_;
     std::deque<VirtualTeam> teams_;
     std::vector<std::uint64_t> heap_used_;  ///< by rank: first free offset in its segment
-    base::Random random_;
+    base::Random random_ = base::Random(network_.seed()).stream(1);
     std::vector<std::uint32_t> speeds_;  ///< by rank: weight in the choice of the next rank
     std::uint64_t steps_ = 0;
 };

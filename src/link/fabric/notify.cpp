@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/region.hpp"
-#include "link/fabric/grant.hpp"
 #include "link/fabric/profile.hpp"
 #include "link/fabric/survey.hpp"
 
