@@ -2,9 +2,9 @@
 // virtual_fabric.hpp - a fabric of ports in one process that keeps only selected promises.
 //
 // Idea     The fabric replaces libfabric below the real wire. It delivers puts in chunks, in any
-//          order, while the target polls, and completes them locally at any time. Each
-//          further promise has a switch: order, delivery completion, fences, whole words,
-//          immediates and counts after data. One seed determines every choice.
+//          order, while the target polls, and completes them locally at any time. Each further
+//          promise has a switch: order, delivery completion, fences, whole words, immediates and
+//          counts after data. One seed determines every choice.
 // Why      A notify strategy is right if it works on a fabric that keeps only the promise that the
 //          strategy needs. The promise is needed if the strategy fails on a fabric that breaks only
 //          this promise.

@@ -3,8 +3,7 @@
 //
 // Idea     The members of a set make a team of weft in their first call with the set, and keep it.
 //          weft_team_create() needs an allgather among the members. exchange() makes it from puts
-//          with signals: each PE has two cells for each peer
-//          and alternates between them.
+//          with signals: each PE has two cells for each peer and alternates between them.
 // Holds    Two cells suffice. A peer sends exchange k + 2 after it has received this PE's data of
 //          exchange k + 1. This PE sends that data after it has read the peer's data of exchange k.
 //          The program's work arrays pSync and pWrk are not used.

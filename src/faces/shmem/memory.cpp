@@ -11,8 +11,7 @@ using shmem::job;
 
 namespace {
 
-/// Cache line: the smallest alignment of objects.
-constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kLineBytes = 64;  ///< a cache line: the smallest alignment of objects
 
 /// Returns the sizes of all objects in bytes, by address.
 std::unordered_map<void*, std::size_t>& sizes() {

@@ -3,12 +3,12 @@
 //
 // Idea     A process that can reach this rank over the network can write to a region whose address
 //          and key it knows. So keys are random, with all bits that the provider allows. Ranks
-//          learn them from cards. libfabric's TCP providers accept a write of 0 bytes without a
-//          key, and deliver its immediate. So the unused high bits of immediates contain a secret,
-//          the *seal*. Ranks compute the seal from a random key on the target's card. The target
-//          drops immediates with another seal. Keys are 1, 2, ... if the profile requests small
-//          keys, or if keys have fewer than four bytes, too few for a secret. Small keys, and keys
-//          that the provider chooses, seal nothing.
+//          learn them from cards. Exception: keys are 1, 2, ... if the profile requests small keys,
+//          or if keys have fewer than four bytes, too few for a secret.
+//          libfabric's TCP providers accept a write of 0 bytes without a key, and deliver its
+//          immediate. So the unused high bits of immediates contain a secret, the *seal*. Ranks
+//          compute the seal from a random key on the target's card. The target drops immediates
+//          with another seal. Seals need random keys of 8 bytes, and immediates of 8 bytes.
 // Holds    The seal has bits 32 to 62 of an immediate, or bits 43 to 62 if bit 63 (kHasPayload) is
 //          set.
 // Next     docs/security.md for possible actions of foreign processes.

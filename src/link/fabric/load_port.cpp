@@ -36,8 +36,8 @@ std::vector<std::string> files_to_try(const std::string& named) {
     std::vector<std::string> files;
     for (const auto& folder : {own_folder(), folder_of("/proc/self/exe")}) {
         if (folder.empty()) continue;
-        // The module is beside this code in the build. Installed, it is in WEFT_MODULE_FOLDER,
-        // which is relative to the folder of the library or to the parent of the command's folder.
+        // The module of a build is beside this code. An installed module is in lib/weft, which is
+        // below the library's folder and beside the command's folder.
         for (const auto& below :
              {folder, folder / std::filesystem::path(WEFT_MODULE_FOLDER).filename(),
               folder.parent_path() / WEFT_MODULE_FOLDER}) {
