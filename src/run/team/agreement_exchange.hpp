@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // agreement_exchange.hpp - carries the messages of one agreement of one rank over a wire.
 //
-// Idea     The messages of run/agree are puts to entries in every member's segment, one for each
-//          sender and step (AgreementArea). The flag of an entry has the tick of the agreement.
-// Holds    A rank reads its entries after it has read the list of deaths, so it sees all messages
-//          that a local rank sent before its death.
+// Idea     Each member's segment has an entry for each sender and step (AgreementArea). A message
+//          of run/agree is a put to such an entry. Its flag has the tick of the agreement.
+// Holds    A rank reads the list of deaths first, then its entries. So it sees all messages that a
+//          dead local rank sent before its death.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@
 
 namespace weft::run {
 
-/// Members and numbers of an agreement.
+/// Arguments of an agreement.
 struct AgreementSetup {
     std::uint32_t team = 0;
     Rank rank = 0;                    ///< this rank in the team
@@ -55,14 +55,14 @@ class AgreementExchange {
     AgreementExchange& operator=(const AgreementExchange&) = delete;
 
     /// Handles arrived messages and deaths, and sends. Returns true if this rank has decided and
-    /// its messages have left. The caller holds the turn, and polls the engine between two calls.
+    /// its puts are complete. The caller holds the turn, and polls the engine between two calls.
     bool advance() {
         const RankSet dead = dead_among(setup_.job_ranks, engine_.deaths());
         for (Rank member = 0; member < size(); ++member)
             if (member != setup_.rank) read_messages(member);
         for (const Rank member : dead.members()) agreement_.note_death(member);
         while (auto next = agreement_.next_message()) prepare(std::move(*next));
-        std::erase_if(sent_, [&](Sent& sent) { return has_left(sent); });
+        std::erase_if(sent_, [&](Sent& sent) { return try_send(sent); });
         return agreement_.decided() && sent_.empty();
     }
 
@@ -89,7 +89,7 @@ class AgreementExchange {
   private:
     static constexpr std::uint16_t kHash = 1;  // not 0, so the zeros of an unused cell are no flag
 
-    /// A message whose put may still read its source.
+    /// A message of this rank whose put is not complete.
     struct Sent {
         BallotHead head;
         std::vector<std::uint64_t> dead;
@@ -156,8 +156,8 @@ class AgreementExchange {
                     .pending = &sent.pending};
     }
 
-    /// Posts a message if it is not posted. Returns true if its put does not read it any more.
-    bool has_left(Sent& sent) {
+    /// Posts a message unless it is posted. Returns true if its put is complete.
+    bool try_send(Sent& sent) {
         if (!sent.posted) sent.posted = wire_.try_put(sent.put, sent.resume) == base::Post::posted;
         return sent.posted && sent.pending == 0;
     }

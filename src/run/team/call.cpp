@@ -23,7 +23,7 @@ bool is_known(Collective collective) {
     return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
 }
 
-/// Fails unless type and operation are valid. A cast from an integer can make invalid ones.
+/// Fails unless type and operation are valid. Callers may have cast them from integers.
 base::Result<void> check_elements(const Call& call) {
     if (const UserOperation* const user = user_of(call)) {
         constexpr std::size_t kElementMax = std::size_t{1} << 30;
@@ -51,8 +51,8 @@ base::Result<void> check_elements(const Call& call) {
 base::Result<void> check_counts(const Call& call, Rank rank, Rank size) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     const std::uint64_t bytes = element_bytes(call);
-    const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    if (call.count > most / bytes / static_cast<std::uint64_t>(size))
+    constexpr std::uint64_t kBytesMax = std::numeric_limits<std::int64_t>::max();
+    if (call.count > kBytesMax / bytes / static_cast<std::uint64_t>(size))
         return base::fail(Status::argument, "count: {} elements of {} bytes overflow 63 bits",
                           call.count, bytes);
     if (traits.rooted() && call.root != rank) return {};
@@ -99,7 +99,7 @@ Call with_own_arrays(const Call& call) {
     return own;
 }
 
-Call as_seen(Call call, Rank rank) {
+Call normalized_for(Call call, Rank rank) {
     if (is_known(call.collective) && traits_of(call.collective).rooted() && call.root != rank)
         call.in_blocks = call.out_blocks = {};
     return call;
@@ -120,25 +120,17 @@ base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
     return {};
 }
 
-bool is_exact(const Call& call) {
+bool is_order_independent(const Call& call) {
     if (call.user != nullptr) return false;  // not known for user operations
     const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
     return !rounds || (call.op != Op::sum && call.op != Op::prod);
 }
 
 std::string_view name_of(Purpose purpose) {
-    constexpr std::array<std::string_view, 11> kNames{"",
-                                                      "inserted barrier",
-                                                      "finalize",
-                                                      "alloc",
-                                                      "free",
-                                                      "split",
-                                                      "team_free",
-                                                      "register",
-                                                      "unregister",
-                                                      "collecting observations",
-                                                      "preparing an exact sum"};
-    return kNames.at(static_cast<std::size_t>(purpose));  // in the order of Purpose
+    constexpr auto kNames = std::to_array<std::string_view>(  // in the order of Purpose
+        {"", "inserted barrier", "finalize", "alloc", "free", "split", "team_free", "register",
+         "unregister", "collecting observations", "preparing an exact sum"});
+    return kNames.at(static_cast<std::size_t>(purpose));
 }
 
 std::string describe(const Call& call, std::string_view spec) {
@@ -174,13 +166,13 @@ base::Result<void> check_blocks(const Blocks& blocks, std::string_view what, Ran
         return base::fail(Status::argument,
                           "{}: {} displacements given, expected none or one for each of {} ranks",
                           what, blocks.displacements.size(), size);
-    const std::uint64_t most =
+    const std::uint64_t elements_max =
         static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / element_bytes;
     std::uint64_t sum = 0;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
         const std::uint64_t start = blocks.displacements.empty() ? 0 : blocks.displacements[rank];
         const std::uint64_t count = blocks.counts[rank];
-        if (count <= most && start <= most - count && sum <= most - count) {
+        if (count <= elements_max && start <= elements_max - count && sum <= elements_max - count) {
             sum += count;
             continue;
         }
@@ -240,13 +232,14 @@ base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
     return extents;
 }
 
-bool overlap(const std::byte* a, const Extents& of_a, const std::byte* b, const Extents& of_b) {
+bool overlap(const std::byte* a, const Extents& a_extents, const std::byte* b,
+             const Extents& b_extents) {
     const auto at = [](const std::byte* start, std::uint64_t offset) {
         return reinterpret_cast<std::uintptr_t>(start) + offset;
     };
-    for (std::size_t i = 0, j = 0; i < of_a.size() && j < of_b.size();) {
-        const bool a_before = at(a, of_a[i].end()) <= at(b, of_b[j].offset);
-        const bool b_before = at(b, of_b[j].end()) <= at(a, of_a[i].offset);
+    for (std::size_t i = 0, j = 0; i < a_extents.size() && j < b_extents.size();) {
+        const bool a_before = at(a, a_extents[i].end()) <= at(b, b_extents[j].offset);
+        const bool b_before = at(b, b_extents[j].end()) <= at(a, a_extents[i].offset);
         if (!a_before && !b_before) return true;
         if (a_before) ++i;
         if (b_before) ++j;

@@ -53,9 +53,9 @@ using Extents = std::vector<Extent>;
 /// names `what` ("in" or "out") and the ranks of both blocks.
 [[nodiscard]] base::Result<Extents> extents_of(const Blocks& blocks, std::string_view what,
                                                std::uint64_t element_bytes, bool may_overlap);
-/// Returns true if extents of the buffers at `a` and `b` share a byte.
-[[nodiscard]] bool overlap(const std::byte* a, const Extents& of_a, const std::byte* b,
-                           const Extents& of_b);
+/// Returns true if an extent of the buffer at `a` and an extent of the buffer at `b` share a byte.
+[[nodiscard]] bool overlap(const std::byte* a, const Extents& a_extents, const std::byte* b,
+                           const Extents& b_extents);
 
 // --- calls ---
 
@@ -80,8 +80,8 @@ using Extents = std::vector<Extent>;
            call.in_blocks.counts.empty() && call.out_blocks.counts.empty();
 }
 
-/// Returns true if the scalar arguments of two calls are equal. Separate statements: for one
-/// expression, the compiler writes the arguments to memory and compares whole words.
+/// Returns true if the scalar arguments of two calls are equal. Separate statements keep the
+/// arguments in registers; GCC compiles a single expression to stores and wide compares.
 [[nodiscard]] [[gnu::always_inline]] inline bool equal_scalars(const Call& a, const Call& b) {
     if (a.count != b.count) return false;
     if (a.type != b.type) return false;
@@ -99,14 +99,16 @@ using Extents = std::vector<Extent>;
 /// Returns the call with its own arrays, which copies of the returned call share.
 [[nodiscard]] Call with_own_arrays(const Call& call);
 
-/// Returns the call without the arrays that only the root reads, unless `rank` is the root.
-[[nodiscard]] Call as_seen(Call call, Rank rank);
+/// Returns the call without the arrays of counts and displacements if only the root reads them and
+/// `rank` is not the root.
+[[nodiscard]] Call normalized_for(Call call, Rank rank);
 
-/// Checks the arguments, except buffers, of a call from as_seen(). A failure names the argument.
+/// Checks all arguments except the buffers. `call` must come from normalized_for(). A failure names
+/// the argument.
 [[nodiscard]] base::Result<void> check_arguments(const Call& call, Rank rank, Rank size);
 
-/// Returns true if the result does not depend on the order of the operands. False if unknown.
-[[nodiscard]] bool is_exact(const Call& call);
+/// Returns true if the result is known not to depend on the order of the operands.
+[[nodiscard]] bool is_order_independent(const Call& call);
 
 /// Origin of a call: the user, or another function of the library that makes collective calls.
 enum class Purpose : std::uint8_t {

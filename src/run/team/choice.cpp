@@ -22,11 +22,11 @@ namespace weft::run {
 
 namespace {
 
-/// Limit of predicted sizes. For more bytes, only the unit of time would change.
+/// Larger buffers are predicted as this size: beyond it, the fastest algorithm does not change.
 constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 
-/// Shorter buffers have too few whole pages to be shared in place (link/direct). The kernel would
-/// copy them, with a system call for each peer, which takes longer than a put.
+/// Shorter buffers have too few whole pages to be shared in place (link/direct). For these, the
+/// operating system copies data with a system call for each peer, which takes longer than a put.
 constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
 
 plan::Layout layout_of(const plan::Machine& machine, Rank size) {
@@ -34,7 +34,7 @@ plan::Layout layout_of(const plan::Machine& machine, Rank size) {
 }
 
 /// Returns true if ranks can use each other's buffers directly, also across nodes.
-bool reaches(const plan::Machine& machine, const plan::Layout& layout) {
+bool can_deliver_directly(const plan::Machine& machine, const plan::Layout& layout) {
     return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.direct_delivery);
 }
 
@@ -47,7 +47,7 @@ bool serves(const collectives::Properties& properties, Rank size, const CallClas
     return !call.ordered || !properties.for_nodes || layout.contiguous();
 }
 
-BindOptions room_of(const plan::Machine& machine, const plan::BufferSize& buffer) {
+BindOptions bind_options(const plan::Machine& machine, const plan::BufferSize& buffer) {
     return {.elements = buffer.elements,
             .element_bytes = buffer.element_bytes,
             .shape = {.bulk_bytes = machine.bank_bytes}};
@@ -69,9 +69,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         .ordered = call.ordered && properties.ordered,
         .layout = layout,
         .repeats_blocks = true};
-    // Caches of the candidate. Blocks are equal; their number only tells that the call has counts.
     struct Kept {
-        std::vector<std::uint64_t> counts;
+        std::vector<std::uint64_t> counts;  // predictions assume equal counts; empty: no counts
         collectives::KnownShapes shapes;
         std::optional<plan::Stages> stages;                // one result serves all ranks
         std::optional<base::Result<plan::Program>> first;  // of rank 0, which is needed most often
@@ -90,16 +89,14 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         request.one_at_a_time = kept->one_at_a_time;
         if (!by_stages) return collectives::generate(collective, spec, request);
         if (!kept->stages) {
-            auto made = collectives::generate_stages(collective, spec, request);
-            if (!made) return made.failure();
-            kept->stages = *std::move(made);
+            kept->stages = WEFT_TRY(collectives::generate_stages(collective, spec, request));
         }
         return plan::program_of(*kept->stages, rank);
     };
     if (candidate.algorithm.find("segments=") != std::string::npos) {
-        // Segments run one at a time where put targets have no room for several (plan.cpp).
+        // Segments run one at a time if the put targets have no room for several (plan.cpp).
         kept->first = generate(0);
-        if (kept->first->ok() && !has_room(**kept->first, room_of(machine, buffer))) {
+        if (kept->first->ok() && !has_room(**kept->first, bind_options(machine, buffer))) {
             kept->one_at_a_time = true;
             kept->stages.reset();
             kept->first = generate(0);
@@ -139,31 +136,30 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
         collectives::contract(call.collective).vector_elements(size, call.elements);
     const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
     const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
-    const plan::Time crowd = put.turn * machine.host_ranks / machine.host_processors;
+    const plan::Time latency =
+        put.latency +
+        (machine.crowded() ? put.turn * machine.host_ranks / machine.host_processors : 0);
+    const auto time_of = [bytes](std::int64_t byte_fs) {
+        return plan::to_time(static_cast<std::int64_t>(bytes) * byte_fs);
+    };
     const bool reduces = collectives::find_collective(call.collective)->reduces();
     const bool overlaps = far && !machine.crowded() && reduces;
-    const std::int64_t combine_fs = machine.reduce_byte_fs + machine.unpack_byte_fs;
-    return {.size = size,
-            .ranks_per_node = each,
-            .stage = {.latency = put.latency + (machine.crowded() ? crowd : 0),
-                      .message = issue + put.receive + machine.reduce +
-                                 plan::to_time(static_cast<std::int64_t>(bytes) *
-                                               (put.byte_fs + machine.reduce_byte_fs))},
-            .round = put.latency + (machine.crowded() ? crowd : 0) + issue + put.receive +
-                     machine.reduce,
-            .vector = plan::to_time(static_cast<std::int64_t>(bytes) *
-                                    (put.byte_fs + machine.reduce_byte_fs)),
-            .combine = overlaps ? plan::to_time(static_cast<std::int64_t>(bytes) * combine_fs) : 0,
-            .issue = issue,
-            .bytes = plan::to_time(static_cast<std::int64_t>(bytes) * put.byte_fs),
-            .receipt = put.receive +
-                       (reduces ? machine.reduce + plan::to_time(static_cast<std::int64_t>(bytes) *
-                                                                 machine.reduce_byte_fs)
-                                : 0),
-            .layout = layout_of(machine, size),
-            .direct = machine.direct && is_long,
-            .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
-                               reaches(machine, layout_of(machine, size))};
+    const plan::Time message = issue + put.receive + machine.reduce;
+    const plan::Time buffer = time_of(put.byte_fs + machine.reduce_byte_fs);
+    return {
+        .size = size,
+        .ranks_per_node = each,
+        .stage = {.latency = latency, .message = message + buffer},
+        .round = latency + message,
+        .vector = buffer,
+        .combine = overlaps ? time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
+        .issue = issue,
+        .bytes = time_of(put.byte_fs),
+        .receipt = put.receive + (reduces ? machine.reduce + time_of(machine.reduce_byte_fs) : 0),
+        .layout = layout_of(machine, size),
+        .direct = machine.direct && is_long,
+        .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
+                           can_deliver_directly(machine, layout_of(machine, size))};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
@@ -171,13 +167,13 @@ std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, 
     return collectives::candidate_specs(call.collective, request_of(machine, size, call));
 }
 
-/// Returns true if payloads can be delivered directly, as the spec asks. If the other payloads have
-/// too few put targets, all payloads use put targets, in pieces (plan.cpp).
+/// Returns false if the spec asks for direct delivery but the call cannot use it: if payloads that
+/// are not delivered directly exceed their put targets, all payloads use put targets (plan.cpp).
 bool delivers_as_asked(const plan::Machine& machine, const plan::BufferSize& buffer,
                        const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(0);
-    return !program.ok() || fits_as_a_whole(*program, room_of(machine, buffer));
+    return !program.ok() || fits_as_a_whole(*program, bind_options(machine, buffer));
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_of(
@@ -187,26 +183,25 @@ base::Result<std::vector<plan::Candidate>> candidates_of(
     const plan::BufferSize buffer = buffer_of(size, call);
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
-        const auto algorithm = collectives::find_algorithm(call.collective, spec);
-        if (!algorithm) return algorithm.failure();
-        if (!serves((*algorithm)->properties, size, call, layout)) continue;
+        const auto algorithm = WEFT_TRY(collectives::find_algorithm(call.collective, spec));
+        if (!serves(algorithm->properties, size, call, layout)) continue;
         if (collectives::repeats_plain_name(
-                **algorithm, spec,
+                *algorithm, spec,
                 {.elements = buffer.elements, .element_bytes = buffer.element_bytes}))
             continue;
-        plan::Candidate candidate = candidate_of(**algorithm, spec, size, call, layout, machine);
+        plan::Candidate candidate = candidate_of(*algorithm, spec, size, call, layout, machine);
         if (delivers_as_asked(machine, buffer, spec, candidate))
             candidates.push_back(std::move(candidate));
     }
     return candidates;
 }
 
-base::Result<plan::Choice> rank(const plan::Machine& machine, Rank size, const CallClass& call,
-                                const std::vector<collectives::AlgorithmSpec>& specs,
-                                plan::Scope scope) {
-    const auto candidates = candidates_of(machine, size, call, specs);
-    if (!candidates) return candidates.failure();
-    return plan::select(machine, size, *candidates, buffer_of(size, call), call.needs(), scope);
+base::Result<plan::Choice> rank_specs(const plan::Machine& machine, Rank size,
+                                      const CallClass& call,
+                                      const std::vector<collectives::AlgorithmSpec>& specs,
+                                      plan::Scope scope) {
+    const auto candidates = WEFT_TRY(candidates_of(machine, size, call, specs));
+    return plan::select(machine, size, candidates, buffer_of(size, call), call.needs(), scope);
 }
 
 /// An algorithm that was fastest when measured.
@@ -236,7 +231,8 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
     const auto algorithm = collectives::find_algorithm(call.collective, *spec);
     if (!algorithm) return {};
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
-    if (!serves(properties, size, call, layout) || (properties.direct && !reaches(machine, layout)))
+    if (!serves(properties, size, call, layout) ||
+        (properties.direct && !can_deliver_directly(machine, layout)))
         return {};
     const auto candidate = candidate_of(**algorithm, *spec, size, call, layout, machine);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
@@ -247,15 +243,15 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
         fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)};
 }
 
-/// Returns a text that differs if choices may differ. Other costs of the machine, measured choices
-/// and the provider are equal for all teams of a job.
+/// Returns a key for NodeChoices. It omits facts that are equal for all teams of a job: the other
+/// costs of the machine, measured choices and the provider.
 std::string key_of(const plan::Machine& machine, Rank size, const CallClass& call) {
     return fmt::format("{} {} {} {} {}{}{} {} {}", size, call.collective, call.elements,
                        call.element_bytes, call.ordered, call.bit_identical, call.counted,
                        machine.direct, fmt::join(machine.node_of, ","));
 }
 
-std::size_t place_of(const plan::Choice& choice, const std::string& algorithm) {
+std::size_t candidate_index(const plan::Choice& choice, const std::string& algorithm) {
     const auto& all = choice.candidates;
     return static_cast<std::size_t>(
         std::ranges::find(all, algorithm, &plan::RankedCandidate::algorithm) - all.begin());
@@ -285,11 +281,9 @@ base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& m
 
 base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
                                             const CallClass& call, std::string_view algorithm) {
-    const auto spec = collectives::parse_spec(algorithm);
-    if (!spec) return spec.failure();
-    const auto found = collectives::find_algorithm(call.collective, *spec);
-    if (!found) return found.failure();
-    return candidate_of(**found, *spec, size, call, layout_of(machine, size), machine);
+    const auto spec = WEFT_TRY(collectives::parse_spec(algorithm));
+    const auto found = WEFT_TRY(collectives::find_algorithm(call.collective, spec));
+    return candidate_of(*found, spec, size, call, layout_of(machine, size), machine);
 }
 
 std::vector<std::string_view> providers_with_costs() {
@@ -335,7 +329,7 @@ CallClass class_of(const Call& call) {
     if (!traits.reduces()) return asked;
     const UserOperation* const user = user_of(call);
     asked.ordered = user != nullptr && !user->commutative;
-    asked.bit_identical = !is_exact(call);
+    asked.bit_identical = !is_order_independent(call);
     return asked;
 }
 
@@ -350,43 +344,39 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
                                            std::string_view provider) {
     const CallClass call = rounded(given);
     const auto specs = specs_for(machine, size, call);
-    auto choice = rank(machine, size, call, specs, plan::Scope::all);
-    if (!choice) return choice;
+    auto choice = WEFT_TRY(rank_specs(machine, size, call, specs, plan::Scope::all));
     const bool fewer = given.elements < call.elements;
     if (fewer) {  // the choice of the class, with the times of this call
-        auto exact = rank(machine, size, given, specs, plan::Scope::all);
-        if (!exact) return exact;
-        exact->chosen = place_of(*exact, choice->algorithm());
-        exact->reason =
-            fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, choice->reason);
-        const bool serves_both = exact->chosen < exact->candidates.size();
+        auto exact = WEFT_TRY(rank_specs(machine, size, given, specs, plan::Scope::all));
+        exact.chosen = candidate_index(exact, choice.algorithm());
+        exact.reason =
+            fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, choice.reason);
+        const bool serves_both = exact.chosen < exact.candidates.size();
         if (serves_both) choice = std::move(exact);
     }
     if (const auto measured = measured_choice(machine, size, call, &tuning, provider)) {
-        const std::string by_model = choice->algorithm();
-        const auto done = also_rank(*choice, measured->spec, machine, size, fewer ? given : call);
-        if (!done) return done.failure();
-        choice->chosen = place_of(*choice, print(measured->spec));
-        choice->measured_us = measured->median_us;
-        choice->reason =
-            fmt::format("{}; without it {}: {}", measured->reason, by_model, choice->reason);
+        const std::string by_model = choice.algorithm();
+        WEFT_TRY(also_rank(choice, measured->spec, machine, size, fewer ? given : call));
+        choice.chosen = candidate_index(choice, print(measured->spec));
+        choice.measured_us = measured->median_us;
+        choice.reason =
+            fmt::format("{}; without it {}: {}", measured->reason, by_model, choice.reason);
     }
     return choice;
 }
 
 base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmSpec& spec,
                              const plan::Machine& machine, Rank size, const CallClass& call) {
-    if (place_of(choice, print(spec)) < choice.candidates.size()) return {};
+    if (candidate_index(choice, print(spec)) < choice.candidates.size()) return {};
     const std::string chosen = choice.algorithm();
     CallClass any = call;  // the limit holds for choices only
     if (any.preference.descriptors_max > 0) any.preference.descriptors_max = ~0U;
-    auto alone = rank(machine, size, any, {spec}, plan::Scope::all);
-    if (!alone) return alone.failure();
-    choice.candidates.push_back(std::move(alone->candidates.front()));
+    auto alone = WEFT_TRY(rank_specs(machine, size, any, {spec}, plan::Scope::all));
+    choice.candidates.push_back(std::move(alone.candidates.front()));
     std::ranges::stable_sort(choice.candidates, {}, [&](const plan::RankedCandidate& ranked) {
         return std::pair(std::get<0>(ranked.order(call.preference.objective)), ranked.in_stream);
     });
-    choice.chosen = place_of(choice, chosen);
+    choice.chosen = candidate_index(choice, chosen);
     return {};
 }
 
@@ -416,7 +406,7 @@ base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm&
 
 base::Result<ChoiceText> Chooser::predict(const CallClass& asked) const {
     const auto choice = WEFT_TRY(
-        rank(machine_, size_, asked, specs_for(machine_, size_, asked), plan::Scope::chosen));
+        rank_specs(machine_, size_, asked, specs_for(machine_, size_, asked), plan::Scope::chosen));
     return ChoiceText{choice.algorithm(), choice.reason};
 }
 

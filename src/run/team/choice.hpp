@@ -2,9 +2,9 @@
 // choice.hpp - chooses the algorithm of a team's calls, unless one is forced.
 //
 // Idea     The candidates of the collective (collectives/registry.hpp) are ranked by predicted
-//          times for the machine (plan/select). A choice holds for a class of sizes: counts up to
-//          the next power of two.
-// Holds    Equal on all ranks, because the inputs are equal on all ranks. Computed once on a node
+//          times for the machine (plan/select). Counts are first rounded up to a power of two, so
+//          one choice serves a class of calls.
+// Holds    A choice is equal on all ranks, because its inputs are. It is computed once on a node
 //          for each class (node_choices.hpp) and kept.
 // Next     docs/selection.md.
 #pragma once
@@ -48,23 +48,25 @@ struct CallClass {
 /// provider. Unknown providers have default costs.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
-/// Returns the candidates for a call, as plan::select() takes them, without those that have the
-/// same programs as an earlier one. The call's collective must outlive them.
+/// Returns the candidates of a call for plan::select(), without algorithms that have the programs
+/// of an earlier candidate. `call.collective` must outlive the candidates.
 [[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
     const plan::Machine& machine, Rank size, const CallClass& call);
 /// Returns the candidate with this algorithm.
 [[nodiscard]] base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
                                                           const CallClass& call,
                                                           std::string_view algorithm);
-/// Returns the number of calls that have put targets at a time, by the program of a team's first
-/// rank, with banks of `bank_bytes` bytes. Returns the usual number if the program is a failure.
+/// Returns the number of calls that can have put targets at the same time, if banks have
+/// `bank_bytes` bytes. `program`: program of the team's rank 0; if it is a failure, returns the
+/// usual number.
 [[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,
                                      const plan::BufferSize& buffer, std::uint64_t bank_bytes);
 /// Returns the buffer that a call's programs cut into units.
 [[nodiscard]] plan::BufferSize buffer_of(Rank size, const CallClass& call);
 
-/// Returns all candidates of a call with their times. Chosen is the fastest of its rounded() class
-/// or the measured choice. Measured choices depend on the provider of the network; "" matches any.
+/// Returns all candidates of a call with their times. The chosen one is the measured choice or, if
+/// there is none, the fastest for the rounded() class. Measured choices depend on the provider of
+/// the network; "" matches any.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call,
                                                          const plan::Tuning& tuning = {},
@@ -80,7 +82,7 @@ struct CallClass {
 [[nodiscard]] base::Result<ChosenAlgorithm> parse_algorithm(std::string_view text,
                                                             std::string reason);
 
-/// Fails if the collective has no algorithm of that name. Only a call checks the number of ranks.
+/// Fails if the collective has no such algorithm or parameter. Does not check the team's size.
 [[nodiscard]] base::Result<void> check_algorithm(Collective collective,
                                                  const ChosenAlgorithm& algorithm);
 
@@ -107,10 +109,10 @@ class Chooser {
     /// Returns the choice for a rounded class as text.
     [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& asked) const;
     [[nodiscard]] CallClass class_for(const Call& call) const {
-        CallClass of = class_of(call);
+        CallClass asked = class_of(call);
         // A team cannot exist without its barrier, so no limit applies to it.
-        if (call.collective != Collective::barrier) of.preference = preference_;
-        return of;
+        if (call.collective != Collective::barrier) asked.preference = preference_;
+        return asked;
     }
 
     plan::Machine machine_;

@@ -10,9 +10,9 @@ namespace weft::run {
 
 namespace {
 
-/// Raw values take less time than windows up to these numbers of ranks: with any number of
-/// elements, and with the few elements whose time is mostly latency.
+/// Up to this number of ranks, the raw form takes less time than windows.
 constexpr Rank kRawRanks = 8;
+/// The same for calls of at most kRawElementsShort elements, whose time is mostly latency.
 constexpr Rank kRawRanksShort = 48;
 constexpr std::size_t kRawElementsShort = 64;
 
@@ -81,8 +81,8 @@ const Call& ExactCall::gather_raw(std::byte* to) {
             inner_ = Call::alltoall(call_.in, to, call_.count, type_);
             break;
         case Collective::reduce_scatterv:
-            other_counts_.assign(size, own_);
-            inner_ = Call::alltoallv(call_.in, {counts_}, to, {other_counts_}, type_);
+            inner_counts_.assign(size, own_);
+            inner_ = Call::alltoallv(call_.in, {counts_}, to, {inner_counts_}, type_);
             break;
         default:
             inner_ = Call::allgather(call_.in, to, call_.count, type_);
@@ -102,14 +102,14 @@ const Call& ExactCall::sum_windows(const ExactWindow& window, std::byte* scratch
                  words + first * window.words());
     std::int64_t* const out = scatters() ? words + elements() * window.words() : words;
     gathered_ = reinterpret_cast<const std::byte*>(out);
-    other_counts_ = counts_;
-    for (std::size_t& count : other_counts_) count *= window.words();
+    inner_counts_ = counts_;
+    for (std::size_t& count : inner_counts_) count *= window.words();
     inner_ = call_;
     inner_.in = words;
     inner_.out = out;
     inner_.count = call_.count * window.words();
     inner_.type = Type::int64;
-    inner_.in_blocks = {other_counts_};
+    inner_.in_blocks = {inner_counts_};
     return inner_;
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exact_call.hpp - moves the data of an Op::exact_sum by calls that lose no bits.
 //
-// Idea     A call of Op::exact_sum makes an inner call into scratch memory, and then rounds. In the
-//          raw form, the inner call gathers the ranks' values or transposes blocks, and each rank
-//          sums columns of values. In the window form, it is the same collective with sums of
-//          integers (run/reduce/exact_sum.hpp). With one or two ranks, the plain sum is exact.
-// Why      Raw values need no agreement and fit any range, but a gather takes size() times the
-//          bytes. A window takes 2 or 3 integers per element for values of similar magnitude, up to
-//          49 for any values; ranks agree on it by an allreduce of three integers. So few ranks and
-//          short calls send raw values. Started calls cannot agree first: they take the raw form
-//          unless the window of all values is smaller.
+// Idea     A call of Op::exact_sum makes an inner call into scratch memory, then rounds the result.
+//          In the *raw form*, the inner call is a gather, allgather or alltoall of values, and each
+//          rank sums the values of an element. In the *window form*, each element becomes a few
+//          integers, and the inner call is the user's collective with sums of integers
+//          (run/reduce/exact_sum.hpp). With one or two ranks, the plain sum is exact.
+// Why      The raw form needs no agreement and fits any range, but a gather takes size() times the
+//          bytes. A window takes 2 or 3 integers per element for values of similar magnitude, and
+//          up to 49 for any values; ranks agree on its range by an allreduce of three integers. So
+//          few ranks and short calls use the raw form. A started call cannot agree on a range: it
+//          uses the raw form unless the window of all values is smaller.
 // Holds    The form depends only on facts that are equal on all ranks.
 #pragma once
 
@@ -39,10 +40,10 @@ namespace weft::run {
     return call.collective != Collective::exscan || rank > 0;
 }
 
-/// Memory whose contents are lost when it grows.
+/// Scratch memory of exact sums. Its contents are lost when it grows.
 class ExactScratch {
   public:
-    /// Returns false if memory is lacking.
+    /// Provides at least `bytes` bytes. Returns false if the allocation fails.
     [[nodiscard]] bool reserve(std::size_t bytes) {
         if (bytes <= size_) return true;
         memory_ = nullptr;
@@ -58,7 +59,7 @@ class ExactScratch {
     std::size_t size_ = 0;
 };
 
-/// This rank's place in its team, and the loops that it uses.
+/// A rank of a team, and the loops of its processor.
 struct ExactMember {
     Rank rank;
     Rank size;
@@ -76,15 +77,15 @@ class ExactCall {
 
     /// Returns the number of elements that each rank contributes.
     [[nodiscard]] std::size_t elements() const;
-    /// Sets the parts of the whole buffers that this rank reads and writes, in bytes.
+    /// Sets the bytes of the call's buffers that this rank reads and writes.
     void find_extents(Extent& input, Extent& output) const;
-    /// Returns true if the raw form is at least as good as any window, of which the least has
-    /// `words` integers. `forced`: the user chose an algorithm, which only windows use.
+    /// Returns true if the raw form is at least as fast as a window of `words` integers for each
+    /// element. `forced`: the user chose an algorithm, which only the window form uses.
     [[nodiscard]] bool is_best_raw(bool forced, std::size_t words) const;
     [[nodiscard]] ExactRange range() const;
     struct ScratchBytes {
-        std::size_t own;   ///< size that this rank needs
-        std::size_t most;  ///< at least the size that any rank needs; equal on all ranks
+        std::size_t own;  ///< size that this rank needs
+        std::size_t max;  ///< upper bound of the size on any rank; equal on all ranks
     };
     /// Returns the size of the scratch memory for a window, or without one for the raw form.
     [[nodiscard]] ScratchBytes scratch_bytes(const std::optional<ExactWindow>& window) const;
@@ -111,12 +112,12 @@ class ExactCall {
     }
 
     ExactMember member_;
-    Call call_;  ///< counts parts of complex numbers
+    Call call_;  ///< the user's call; a complex number is two elements
     Type type_;
-    std::vector<std::size_t> counts_;  ///< of reduce_scatterv
-    std::vector<std::size_t> other_counts_;
-    std::size_t own_;                    ///< elements of a result
-    std::optional<ExactWindow> window_;  ///< none: raw form
+    std::vector<std::size_t> counts_;        ///< counts of a reduce_scatterv, else empty
+    std::vector<std::size_t> inner_counts_;  ///< counts of the inner call that differ from counts_
+    std::size_t own_;                        ///< number of elements of this rank's result
+    std::optional<ExactWindow> window_;      ///< none: raw form
     Call inner_;
     const std::byte* gathered_ = nullptr;  ///< result of the inner call
 };

@@ -14,7 +14,7 @@ namespace weft::run {
 
 namespace {
 
-/// Two hashes of a key. Entries do not have its text.
+/// Two hashes of a key. Entries hold these instead of the key's text.
 struct Hashes {
     std::uint64_t low;  ///< never 0
     std::uint64_t high;
@@ -32,10 +32,10 @@ Hashes hashes_of(std::string_view key) {
     return hashes;
 }
 
-// States of a slot. Another rank publishes no choice if it failed or did not fit.
+// States of a slot.
 constexpr std::uint64_t kReserved = 0;
 constexpr std::uint64_t kPublished = 1;
-constexpr std::uint64_t kWithout = 2;
+constexpr std::uint64_t kUnusable = 2;  // the choice failed, or its texts did not fit
 
 struct ChoiceSlot {
     std::atomic<std::uint64_t> low;    ///< of the key; 0: free
@@ -49,14 +49,14 @@ static_assert(sizeof(ChoiceSlot) == NodeChoices::kEntryBytes);
 static_assert(NodeChoices::kBytes == SegmentLayout::kChoicesBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// An entry of the table, which may belong to another key if the table is full.
+/// Result of find(). Another key may own the slot, if it has an equal low hash; see await().
 struct Found {
-    ChoiceSlot* slot = nullptr;  ///< nullptr: none
+    ChoiceSlot* slot = nullptr;  ///< nullptr: no slot is free
     bool reserved = false;       ///< this rank has reserved it and must publish
 };
 
 Found find(std::byte* table, const Hashes& key) {
-    constexpr std::uint64_t kProbes = 8;  // entries in which a key can be
+    constexpr std::uint64_t kProbes = 8;
     for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
         const std::uint64_t number = (key.high + probe) % NodeChoices::kEntries;
         auto* const slot = reinterpret_cast<ChoiceSlot*>(table + number * NodeChoices::kEntryBytes);
@@ -68,7 +68,7 @@ Found find(std::byte* table, const Hashes& key) {
 }
 
 void publish(ChoiceSlot& slot, const Hashes& key, const base::Result<ChoiceText>& entry) {
-    std::uint64_t state = kWithout;
+    std::uint64_t state = kUnusable;
     if (entry && entry->algorithm.size() + entry->reason.size() <= sizeof slot.text) {
         state = kPublished;
         slot.high = key.high;
@@ -79,7 +79,7 @@ void publish(ChoiceSlot& slot, const Hashes& key, const base::Result<ChoiceText>
     slot.state.store(state, std::memory_order_release);
 }
 
-/// Returns the entry that another rank publishes within the limit, or nothing.
+/// Returns the choice that another rank publishes for this key within the limit, or nothing.
 std::optional<ChoiceText> await(const ChoiceSlot& slot, const Hashes& key,
                                 std::chrono::milliseconds limit) {
     const auto end = std::chrono::steady_clock::now() + limit;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // node_choices.hpp - a table of choices that the ranks of a node share.
 //
-// Idea     Each rank would compute the same choice from the same facts. So the first rank of a node
-//          that needs a choice reserves an entry of a table in shared memory, computes the choice
-//          and publishes it. Other ranks sleep until it is published, which leaves the processors
-//          to the computing rank.
+// Idea     All ranks compute equal choices. So the first rank of a node that needs a choice
+//          reserves an entry of a table in shared memory, computes the choice and publishes it.
+//          Other ranks sleep until it is published, and so leave the processors to that rank.
 // Holds    The table only saves time. A rank computes the choice itself if the table is full, if
-//          the texts do not fit into an entry, or if another rank publishes nothing for kWait.
+//          the texts do not fit into an entry, or if the other rank publishes nothing for kWait.
 #pragma once
 
 #include <chrono>

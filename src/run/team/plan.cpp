@@ -113,7 +113,8 @@ bool needs_direct(const PlanContext& context, const Call& call,
     return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
 }
 
-/// Returns the spec for this call. With counts, displacements are local, so payloads need slots.
+/// Returns the spec for this call. Calls with counts use slots for all payloads, because a sender
+/// does not know the receiver's displacements.
 collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
     return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
                                                    : spec;
@@ -154,12 +155,12 @@ void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Mess
 
 /// Fails unless a rank's send and receive counts for itself are equal.
 base::Result<void> check_own_message(const Call& call, Rank rank) {
-    const auto to_itself = [&](const Blocks& blocks) {
+    const auto own_count = [&](const Blocks& blocks) {
         return blocks.counts.empty() ? call.count : blocks.counts[rank];
     };
     const bool has_both = !call.in_blocks.counts.empty() || !call.out_blocks.counts.empty();
-    const std::size_t sent = to_itself(call.in_blocks);
-    const std::size_t received = to_itself(call.out_blocks);
+    const std::size_t sent = own_count(call.in_blocks);
+    const std::size_t received = own_count(call.out_blocks);
     if (!has_both || sent == received) return {};
     return base::fail(Status::argument,
                       "rank {} sends {} elements to itself and expects {} from itself", rank, sent,
@@ -232,7 +233,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     return bind(std::move(program), options);
 }
 
-/// Returns the kernel of a call, or only the element size. `rank` is for the message.
+/// Returns the kernel of a call that reduces, else only the element size.
 base::Result<Reducer> reducer_of(const Call& call, const ReduceTable& kernels, Rank rank) {
     const Reducer other{.user = user_of(call), .element_bytes = element_bytes(call)};
     if (!traits_of(call.collective).reduces() || other.user != nullptr) return other;
@@ -283,9 +284,9 @@ base::Failure no_operation(const Call& call, Rank rank) {
 std::uint64_t mapped_bytes_min(const plan::Machine& machine) {
     const std::int64_t byte_fs = machine.near.byte_fs - machine.mapped_byte_fs;
     if (!machine.direct || byte_fs <= 0) return std::numeric_limits<std::uint64_t>::max();
-    const plan::Time more =
+    const plan::Time extra =
         machine.mapped + machine.near.latency + machine.near.issue + machine.near.receive;
-    return static_cast<std::uint64_t>(more * 1000 / byte_fs) + 1;
+    return static_cast<std::uint64_t>(extra * 1000 / byte_fs) + 1;  // picoseconds to femtoseconds
 }
 
 base::Result<plan::Program> program_in_segments(const MakeProgram& make,
@@ -293,7 +294,7 @@ base::Result<plan::Program> program_in_segments(const MakeProgram& make,
     const bool is_long = options.elements > options.shape.bulk_bytes / options.element_bytes;
     const std::uint32_t first = is_long ? 2 : 1;
     const auto made = [&](bool one_at_a_time) {
-        // Several in flight need more copies of slots, so more and shorter messages.
+        // Segments in flight together need copies of each slot, so slots would be shorter.
         const auto generate = [&](std::uint32_t segments) {
             return make(segments, one_at_a_time || segments > 1);
         };

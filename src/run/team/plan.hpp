@@ -2,9 +2,9 @@
 // plan.hpp - plan of a call: its program, its reduction kernel, and the checks of its memory.
 //
 // Idea     A plan is made once for calls that differ only in their buffers. If a buffer exceeds the
-//          put targets, the slots of a program with two segments determine how many it needs.
-// Holds    A plan owns the arrays of counts of its call, and shares the user's operation. So no
-//          other operation can have that operation's address while the plan lives.
+//          put targets, a first program with two segments tells how many segments are needed.
+// Holds    A plan owns the arrays of counts of its call, and shares ownership of the user's
+//          operation. So while the plan lives, the operation's address identifies it.
 #pragma once
 
 #include <functional>
@@ -127,11 +127,11 @@ struct Plan {
                                                             const Call& call,
                                                             const Neighborhood& neighborhood);
 
-/// Returns the failure of a call whose type lacks its operation.
+/// Returns the failure of a call whose operation is not defined for its type.
 [[nodiscard]] base::Failure no_operation(const Call& call, Rank rank);
 
-/// Makes a program for a number of segments. `one_at_a_time`: also segments that the algorithm spec
-/// asks for are not in flight together (plan/schedule/interleave.hpp).
+/// Makes a program with the given number of segments. `one_at_a_time`: segments that the algorithm
+/// spec asks for also run one after another (plan/schedule/interleave.hpp).
 using MakeProgram =
     std::function<base::Result<plan::Program>(std::uint32_t segments, bool one_at_a_time)>;
 

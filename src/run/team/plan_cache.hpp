@@ -2,11 +2,11 @@
 // plan_cache.hpp - chooses, makes and keeps the plans of a team.
 //
 // Idea     find_or_make() checks the arguments and chooses the forced or the predicted algorithm.
-//          It returns the kept plan for both, or makes one (plan.hpp) and keeps it.
+//          It returns the cached plan of this call and algorithm, or makes one (plan.hpp).
 // Holds    A plan is kept while a call in flight may use it, or a peer that suspects a mismatch may
-//          ask about one of its calls (run/execute/inquiry.hpp). Counts, roots and users'
-//          operations may be new in each call, so a full cache drops the least recently used plans.
-//          Each rank may drop plans on its own, because a plan made again is identical. The choice
+//          ask about one of its calls (run/execute/inquiry.hpp). A full cache drops the least
+//          recently used plans, because counts, roots and user operations may differ in every call.
+//          Ranks drop plans independently: a plan that is made again is identical. The choice
 //          depends only on arguments that are equal on all ranks.
 #pragma once
 
@@ -50,7 +50,7 @@ class PlanCache {
         return forced_[static_cast<std::size_t>(collective)].has_value();
     }
 
-    /// Returns true if plans use so much memory that the caller should call retire().
+    /// Returns true if the plans exceed the memory limit and the caller should call retire().
     [[nodiscard]] bool is_full() const { return bytes_ >= bytes_max_; }
     /// Drops plans last used before epoch `before`, but keeps the most recently used half.
     void retire(Epoch before);

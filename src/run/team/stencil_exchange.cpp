@@ -36,25 +36,27 @@ std::string describe(const Call& call, const collectives::Stencil& stencil,
         stencil.offsets().size(), call_hash(offsets, 0));
 }
 
-/// Returns the memory of blocks of `bytes` bytes whose neighbor exists.
-BlockMemory block_memory(const Neighborhood& of, Rank rank, std::uint64_t bytes) {
+/// Returns the memory of the blocks, of `bytes` bytes each, whose neighbor exists.
+BlockMemory block_memory(const Neighborhood& neighborhood, Rank rank, std::uint64_t bytes) {
+    const collectives::Stencil& stencil = *neighborhood.stencil;
     BlockMemory memory;
-    for (std::uint32_t i = 0; i < of.stencil->offsets().size(); ++i) {
-        if (of.stencil->neighbor(rank, i) == plan::kNoRank) continue;
+    for (std::uint32_t i = 0; i < stencil.offsets().size(); ++i) {
+        if (stencil.neighbor(rank, i) == plan::kNoRank) continue;
         if (!memory.output.empty() && memory.output.back().end() == i * bytes)
             memory.output.back().bytes += bytes;
         else
             memory.output.push_back({i * bytes, bytes});
     }
     memory.input = memory.output;
-    if (of.data == NeighborData::same && !memory.input.empty()) memory.input = {{0, bytes}};
+    if (neighborhood.data == NeighborData::same && !memory.input.empty())
+        memory.input = {{0, bytes}};
     return memory;
 }
 
 }  // namespace
 
 base::Result<void> check_extents(Rank ranks, std::span<const Rank> extents) {
-    double product = 1;  // of extents whose product can exceed 64 bits
+    double product = 1;  // the product may exceed 64 bits
     for (const Rank extent : extents) product *= extent;
     if (product == ranks && std::ranges::min(extents) > 0) return base::Done{};
     return base::fail(Status::argument,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil_exchange.hpp - exchanges blocks with the neighbors of a stencil, by the method with the
-// lower predicted time.
+// stencil_exchange.hpp - exchanges blocks with the neighbors of a stencil.
 //
 // Idea     The generator in collectives/neighborhood has two methods. *Direct* sends a message to
-//          each neighbor. *Combined* exchanges larger messages in one dimension after another. The
-//          team keeps the plan, so a repeated call only looks it up.
+//          each neighbor. *Combined* exchanges larger messages in one dimension after another. A
+//          call uses the method with the lower predicted time, and the team caches its plan.
 // Holds    All arguments are equal on all members, so the choice needs no communication.
 #pragma once
 

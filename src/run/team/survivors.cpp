@@ -44,8 +44,8 @@ base::Result<Ballot> agree(Team& team, std::uint64_t word, std::uint64_t bound, 
 
 }  // namespace
 
-/// Also sets a word at each member: a member that waits for no call may not read the verdict before
-/// another one overwrites it.
+/// Also sets a word at each member, because a verdict can be lost: a member reads its mailbox only
+/// while it waits, and another message may overwrite the verdict before that.
 base::Result<void> revoke(Team& team) {
     const TeamServices& services = team.services();
     WEFT_TRY(check_survivable(services));

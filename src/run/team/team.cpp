@@ -37,7 +37,8 @@ const base::Failure* Team::run(const Call& call, Purpose purpose) {
     if (plan == nullptr) [[unlikely]]
         return &failure_;
     LastCall& last = last_[static_cast<std::size_t>(call.collective)];
-    if (last.plan == plan && is_plain(call)) last = {plan, call.in, call.out, memory, true};
+    if (last.plan == plan && is_plain(call))
+        last = {.plan = plan, .in = call.in, .out = call.out, .memory = memory, .is_ready = true};
     return run(*plan, memory);
 }
 
@@ -91,8 +92,9 @@ const Plan* Team::look_up(const Call& call, Purpose purpose, const Neighborhood*
         return nullptr;
     }
     if (plans_.is_full()) drop_old_plans();
-    const auto plan = neighborhood != nullptr ? plans_.find_or_make(call, *neighborhood)
-                                              : plans_.find_or_make(as_seen(call, rank()), purpose);
+    const auto plan = neighborhood != nullptr
+                          ? plans_.find_or_make(call, *neighborhood)
+                          : plans_.find_or_make(normalized_for(call, rank()), purpose);
     if (!plan) {
         failure_ = plan.failure();
         return nullptr;
@@ -142,11 +144,11 @@ base::Result<Operation*> Team::start(const Call& call) {
 base::Result<Call> Team::prepare(const Call& call) {
     if (is_exact_sum(call)) {
         WEFT_TRY(check_exact(call));
-        return with_own_arrays(as_seen(call, rank()));
+        return with_own_arrays(normalized_for(call, rank()));
     }
     Registers memory;
     if (accepted(look_up(call, Purpose::itself), call, memory) == nullptr) return failure_;
-    return with_own_arrays(as_seen(call, rank()));
+    return with_own_arrays(normalized_for(call, rank()));
 }
 
 base::Result<void> Team::check_idle() const {
@@ -179,8 +181,8 @@ void StartedCalls::wait(Operation& operation) {
 }
 
 bool StartedCalls::wait(Operation& operation, base::Deadline deadline) {
-    // Polls, because every Engine::await() restarts the watchdog's time. A caller may wait in
-    // short slices, and must also learn that ranks disagree or that the call's time is over.
+    // Does not use Engine::await(), which restarts the watchdog's timer. A caller that waits in
+    // short slices would then never be told of a mismatch or an exceeded time limit.
     while (!test(operation))
         if (deadline.passed()) return false;
     return true;
@@ -234,10 +236,10 @@ static base::Result<std::vector<std::string>> gather_texts(Team& team, const std
     std::vector<std::string> texts;
     for (std::size_t member = 0; member < members; ++member) {
         const std::uint64_t* const from = all.data() + member * words;
-        const std::uint64_t most = (words - 1) * sizeof *from;
-        if (*from > most)
+        const std::uint64_t bytes_max = (words - 1) * sizeof *from;
+        if (*from > bytes_max)
             return base::fail(Status::peer, "rank {} sent a text of {} bytes, at most {} fit",
-                              member, *from, most);
+                              member, *from, bytes_max);
         texts.emplace_back(reinterpret_cast<const char*>(from + 1), *from);
     }
     return texts;

@@ -46,8 +46,9 @@ struct TeamServices {
 
 /// State of a team that this rank has stopped using; see Teams.
 struct Departure {
-    /// The program has dropped its handle, but this rank has not left. If all members have done so,
-    /// the next split of a team that has all of them ends this team. Atomic: other threads split.
+    /// The program has dropped its handle without Teams::leave(). When all members have abandoned
+    /// the team, the next split of a parent team that contains them ends it. Atomic, because
+    /// another thread may make that split.
     std::atomic<bool> abandoned{false};
     bool left = false;       ///< this rank has left, see Teams::leave()
     bool announced = false;  ///< this rank has notified all members that it has left

@@ -14,8 +14,8 @@ namespace {
 
 /// A blocking call is made in pieces of this number of elements, to bound its scratch memory.
 constexpr std::size_t kPieceElements = std::size_t{1} << 16;
-/// Up to this number of elements, an agreement takes longer than the window of all values.
-constexpr std::size_t kAgreementMin = 8;
+/// With fewer elements, an agreement on a range takes longer than the window of all values.
+constexpr std::size_t kAgreementElementsMin = 8;
 /// Scratch memory that a team keeps, in bytes. It has the same size on all members.
 constexpr std::size_t kScratchKept = std::size_t{8} << 20;
 
@@ -75,7 +75,7 @@ const base::Failure* Team::run_exact_piece(const Call& piece, ExactScratch& larg
     std::optional<ExactWindow> window;
     if (!exact.is_best_raw(forced, 1)) {
         window = ExactWindow::all(exact.type());
-        if (exact.elements() >= kAgreementMin) {
+        if (exact.elements() >= kAgreementElementsMin) {
             std::array<std::int64_t, 3> bounds = ExactWindow::bounds(exact.range());
             if (const base::Failure* const why = agree_on_most(bounds)) return why;
             window = ExactWindow::within(bounds);
@@ -83,18 +83,18 @@ const base::Failure* Team::run_exact_piece(const Call& piece, ExactScratch& larg
         if (exact.is_best_raw(forced, window->words())) window.reset();
     }
     const auto bytes = exact.scratch_bytes(window);
-    const bool kept = bytes.most <= kScratchKept;
+    const bool kept = bytes.max <= kScratchKept;
     ExactScratch& scratch = kept ? exact_scratch_ : large;
-    if (!kept || bytes.most > scratch.size()) {
-        // Agrees on success: other members must not wait in the inner call.
-        const bool reserved = scratch.reserve(kept ? std::bit_ceil(bytes.most) : bytes.own);
+    if (!kept || bytes.max > scratch.size()) {
+        // All members must fail if one has no memory: the others would wait in the inner call.
+        const bool reserved = scratch.reserve(kept ? std::bit_ceil(bytes.max) : bytes.own);
         std::int64_t without[] = {reserved ? -1 : rank()};
         if (const base::Failure* const why = agree_on_most(without)) return why;
         if (without[0] >= 0) {
             scratch = {};
             failure_ = base::fail(Status::memory,
                                   "{}: rank {} has no memory of up to {} bytes for an exact sum",
-                                  traits_of(piece.collective).name, without[0], bytes.most);
+                                  traits_of(piece.collective).name, without[0], bytes.max);
             return &failure_;
         }
     }

@@ -54,7 +54,7 @@ plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& 
     return machine;
 }
 
-/// Region and first tick that are possible on all members of a future team.
+/// Region and first tick that all members of a future team can use.
 struct Common {
     base::Tick first_tick = 1;  ///< maximum of the ticks added so far and the initial one
     std::uint64_t free_regions = ~std::uint64_t{0};  ///< bit mask: free on all members added so far
@@ -110,7 +110,7 @@ Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first
         context.choices =
             NodeChoices(job.wire->near(job.node_ranks.front()) + services_.layout.choices);
     for (const Rank rank : job_ranks) context.near.push_back(job.wire->near(rank) != nullptr);
-    // Ranks whose cards name one node, but which could not map each other, cannot access buffers.
+    // Ranks with equal nodes in their cards may still have failed to map each other's memory.
     if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
         context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
@@ -147,7 +147,7 @@ base::Result<Team*> Teams::create(std::vector<Rank> job_ranks, const Exchange& e
     std::vector<Offer> offers(job_ranks.size());
     if (!exchange(&mine, offers.data(), sizeof mine))
         return base::fail(Status::environment, "the caller's allgather has failed");
-    Common common{mine.tick};
+    Common common{.first_tick = mine.tick};
     for (const Offer& offer : offers) {
         if (offer.members != mine.members)
             return base::fail(
@@ -241,7 +241,7 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     if (color < 0) return nullptr;
 
     std::vector<Rank> ranks;
-    Common common{mine.tick};
+    Common common{.first_tick = mine.tick};
     for (std::size_t r = 0; r < entries.size(); ++r) {
         if (entries[r].color != mine.color) continue;
         ranks.push_back(static_cast<Rank>(r));

@@ -32,7 +32,7 @@ class SetupLock {
     [[nodiscard]] Hold take() { return threads_ ? Hold(mutex_) : Hold(); }
 
   private:
-    const bool threads_;  ///< false: one thread calls at a time, so take() does not lock
+    const bool threads_;  ///< several threads call the library; if false, take() does not lock
     std::recursive_mutex mutex_;
 };
 
