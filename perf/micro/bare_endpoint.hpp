@@ -11,7 +11,6 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
-#include <cstdlib>
 #include <span>
 #include <stdexcept>
 #include <string>

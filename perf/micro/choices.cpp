@@ -13,10 +13,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <limits>
 #include <map>
 #include <optional>
 #include <string>

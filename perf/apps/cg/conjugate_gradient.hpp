@@ -10,7 +10,6 @@
 //          between two products.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 #include <weft/weft.hpp>

@@ -22,8 +22,8 @@ struct Deaths {
         const auto found = ranks.find(rank);
         return found == ranks.end() ? nullptr : &found->second;
     }
-    /// The failure of a wait for a rank that has died, even if the wait has ended: the transfers of
-    /// the rank have ended without data. A wait for a team has ended nevertheless.
+    /// Returns the failure of a wait for a rank if the rank has died. It counts even if the wait's
+    /// condition holds: transfers with a dead rank end without data. Waits for teams have none.
     [[nodiscard]] const base::Failure* death_of(Rank rank) const { return failure_by(rank); }
     [[nodiscard]] static const base::Failure* death_of(const TeamState*) { return nullptr; }
     /// Returns the failure of a team if its waits must not go on, or nullptr.

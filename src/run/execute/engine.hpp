@@ -128,25 +128,25 @@ class Engine {
 
     /// Returns true if several threads may take the turn.
     [[nodiscard]] bool shares_turn() const { return turn_.shared(); }
-    /// Drives the engine until ended() returns true. The caller holds the turn. `waits` is a
-    /// function that describes this wait for reports. Returns false if the watchdog has ended all
-    /// waits or, if the job continues after deaths, if `involved`, a rank of the job or a team, has
-    /// died or failed; then failure() has the reason. After a rank's death, ended() does not count.
-    template <class Ended, class Waits, class Involved = Rank>
-    bool await(Ended ended, Waits waits, Involved involved = -1) {
+    /// Drives the engine until ended() returns true. The caller holds the turn. describe() returns
+    /// a text about this wait, for reports. Returns false, with the reason in failure(), if the
+    /// watchdog has ended all waits. In a job that continues after deaths, also returns false if
+    /// `involved` has died (a rank of the job) or failed (a team); see Deaths::death_of().
+    template <class Ended, class Describe, class Involved = Rank>
+    bool await(Ended ended, Describe describe, Involved involved = -1) {
         if (ended() && deaths().death_of(involved) == nullptr) return true;
         const Driving driving(*this);
         idle_ = {};
-        struct Described {  // ends before `waits`, also if ended() throws
+        struct Described {  // resets the reference to `describe`, also if ended() throws
             std::function<std::string()>& text;
             ~Described() { text = nullptr; }
-        } const described{describe_await_ = std::ref(waits)};
+        } const described{describe_await_ = std::ref(describe)};
         const base::Failure* why = nullptr;
         while ((why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
             if (!poll_now()) external_.drive();
             if (ended() && deaths().death_of(involved) == nullptr) return true;
             pause();
-            if (turn_.divided()) describe_await_ = std::ref(waits);  // others may have set it
+            if (turn_.divided()) describe_await_ = std::ref(describe);  // another wait may be set
         }
         failure_ = *why;
         return false;
@@ -181,7 +181,7 @@ class Engine {
         drive_until([&] { return !busy(); });
     }
 
-    /// Fails every later call with this reason. Nothing may be in flight.
+    /// Fails every later call with this reason. No call may be in flight.
     void close(const base::Failure& why) {
         const Turn::Hold hold = turn_.take();
         for (const auto& team : teams_) fail_team(*team, why);
@@ -208,7 +208,7 @@ class Engine {
         for (; start_queued(); moved = true) advance_running();
         if (!failing_.empty()) [[unlikely]]
             moved = end_failing() || moved;
-        if (!moved || std::ranges::none_of(running_, &Operation::ends_with_its_puts)) return moved;
+        if (!moved || std::ranges::none_of(running_, &Operation::waits_only_for_puts)) return moved;
         wire_.progress();
         advance_running();
         return true;
@@ -283,14 +283,13 @@ class Engine {
         if (program.synchronizing) return;
         Window* bulk = team.bulk_of(program);
         if (!team.cells->needs_barrier() && (bulk == nullptr || !bulk->needs_barrier())) return;
-        Operation& op = enqueue(team, *team.setup.barrier, {}, {}, bulk);
-        detach(op);
+        detach(enqueue(team, *team.setup.barrier, {}, {}, bulk));
     }
 
     /// Numbers and queues a call. `bulk` is the window of its bulk banks, or nullptr.
     Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
                        const Reducer& reducer, Window* bulk) {
-        if (at_rest_) at_rest_ = false;  // no store if false, as threads share it
+        if (at_rest_) at_rest_ = false;  // no needless store to a cache line that threads share
         Operation& op = pool_.take();
         op.team = &team;
         op.program = &program;
@@ -317,7 +316,9 @@ class Engine {
             Operation& op = *running_[i];
             const bool was_draining = op.state == Operation::State::draining;
             moved = stepper_.advance(op) || moved;
-            if (recorder_ != nullptr && op.ended() && !was_draining) record_end(op);
+            if (recorder_ != nullptr && op.ended() && !was_draining &&
+                op.state != Operation::State::failed)
+                recorder_->end(op.recorded, op.team->setup.id, op.epoch);
             if (!op.over()) {
                 if (op.state == Operation::State::draining) op.run_finish();
                 ++i;
@@ -327,11 +328,6 @@ class Engine {
             end(op);
         }
         return moved;
-    }
-
-    void record_end(const Operation& op) {
-        if (op.state != Operation::State::failed)
-            recorder_->end(op.recorded, op.team->setup.id, op.epoch);
     }
 
     void end(Operation& op) {
@@ -485,7 +481,7 @@ class Engine {
     std::size_t queued_ = 0;           ///< number of calls in the teams' queues
     WaitState idle_;                   ///< polls and time since a call last advanced
     ExternalProgress external_;
-    std::function<std::string()> describe_await_;  ///< `waits` of await(); empty: none
+    std::function<std::string()> describe_await_;  ///< argument of await(); empty: none
     bool gave_up_ = false;                         ///< the watchdog ended all waits
     /// No call is in flight, the turn is not shared, and calls are not recorded.
     bool at_rest_ = false;

@@ -43,9 +43,9 @@ void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
 /// Ends a failed call, or moves it to failing_ until no transfer reads its buffers.
 template <Transport Wire>
 void Engine<Wire>::end_failed(Operation& op) {
-    const bool settles = !op.has_transfers();
-    op.state = settles ? Operation::State::failed : Operation::State::failing;
-    if (!settles)
+    const bool must_wait = op.has_transfers();
+    op.state = must_wait ? Operation::State::failing : Operation::State::failed;
+    if (must_wait)
         failing_.push_back(&op);
     else if (op.detached)
         pool_.recycle(op);
@@ -80,9 +80,8 @@ void Engine<Wire>::give_up() {
 
 template <Transport Wire>
 void Engine<Wire>::fail_affected(const base::Failure& why) {
-    for (const auto& team : teams_) {
+    for (const auto& team : teams_)
         if (watchdog_.affects(*team)) fail_team(*team, why);
-    }
 }
 
 template <Transport Wire>

@@ -149,7 +149,7 @@ struct FusedCall {
 }
 
 /// Reduces many operands. `step` is the first of their `operand` steps. Returns the `reduce` step
-/// after these. Has no FusedCall parameter, which the compiler would then keep in memory.
+/// after these. A FusedCall parameter would make the compiler keep the call in memory.
 [[gnu::noinline]] inline const FusedStep* reduce(const TeamState& team, const Reducer& reducer,
                                                  const FusedStep* step) {
     std::array<const std::byte*, kFusedOperands> operands;
@@ -161,9 +161,9 @@ struct FusedCall {
     return step;
 }
 
-/// `wait` object whose function reaches() run_steps() calls before each step.
+/// `wait` object with a function that run_steps() calls before each step.
 template <class Wait>
-concept Follows = requires(Wait wait, const FusedStep& step) {
+concept FollowsSteps = requires(Wait wait, const FusedStep& step) {
     wait.reaches(step);
 };
 
@@ -171,7 +171,7 @@ concept Follows = requires(Wait wait, const FusedStep& step) {
 template <class Wait>
 bool run_steps(const FusedCall& call, Wait wait) {
     for (const FusedStep* step = call.program.fused.steps.data();; ++step) {
-        if constexpr (Follows<Wait>) wait.reaches(*step);
+        if constexpr (FollowsSteps<Wait>) wait.reaches(*step);
         switch (step->kind) {
             case FusedKind::send:
             case FusedKind::raise:

@@ -48,7 +48,7 @@ void set_text(Inquiry& inquiry, std::string_view text, std::string_view before =
 /// Returns the checksum of all other fields; never 0.
 [[nodiscard]] std::uint32_t checksum_of(const Inquiry& inquiry);
 
-/// Mailboxes at the start of a segment. An entry is a cell, which has the flag, then the inquiry.
+/// Mailboxes at the start of a segment. An entry is a cell with the flag, then the inquiry.
 struct Mailboxes {
     static constexpr std::uint64_t kOffset = 4096;
     static constexpr std::uint32_t kEntries = 64;  ///< in larger jobs, ranks share entries
@@ -56,7 +56,7 @@ struct Mailboxes {
     static constexpr std::uint64_t kEntryBytes = kInquiry + sizeof(Inquiry);
     static constexpr std::uint64_t kEnd = kOffset + kEntries * kEntryBytes;
 
-    /// Returns the offset in every segment of the mailbox to which `writer` sends.
+    /// Returns the offset of the mailbox in which `writer` puts its inquiries, in any segment.
     [[nodiscard]] static constexpr std::uint64_t entry(Rank writer) {
         return kOffset + (static_cast<std::uint32_t>(writer) % kEntries) * kEntryBytes;
     }

@@ -2,8 +2,8 @@
 // mover.hpp - resolves the pieces of a step to memory, and copies and reduces their data.
 //
 // Idea     A piece is resolved to an address in this process, or to memory of a local peer that
-//          only the kernel can copy. Copies and reductions accept both. Data that the kernel copies
-//          passes through a block of memory that stays in the cache.
+//          only the operating system's kernel can copy. Copies and reductions accept both. Data
+//          that the kernel copies passes through a block of memory that stays in the cache.
 // Holds    After the first call of a program, no function allocates. A peer's description of its
 //          memory is checked against the size of that memory before use.
 #pragma once
@@ -35,7 +35,7 @@ struct Memory {
 
     [[nodiscard]] bool of_peer() const { return peer != plan::kNoRank; }
     /// Returns true if loads and stores can access the memory.
-    [[nodiscard]] bool reached() const { return data != nullptr || !of_peer(); }
+    [[nodiscard]] bool is_addressable() const { return data != nullptr || !of_peer(); }
 
     [[nodiscard]] Memory at(std::size_t skipped, std::size_t count) const {
         return {data == nullptr ? nullptr : data + skipped, reach.at(skipped), peer, count,
@@ -82,7 +82,7 @@ class Mover {
         bytes = 0;
         bool reached = true;
         walk(op, list, segment, [&](const Memory& at) {
-            if (!at.reached()) {
+            if (!at.is_addressable()) {
                 fault_ = {at.peer, at.outside ? 0 : EOPNOTSUPP};
                 reached = false;
             }
@@ -128,8 +128,8 @@ class Mover {
         return resolve(op, op.program->pieces[list.start + which], segment, packed);
     }
 
-    /// Returns the part that the program accesses of the user's buffer with the block. Returns only
-    /// the block if it is in another buffer, or if the buffer's blocks may have gaps.
+    /// Returns the part of the user's buffer that the program accesses, if the block is in that
+    /// buffer. Returns only the block if it is elsewhere, or if the buffer's blocks may have gaps.
     [[nodiscard]] Memory touched(Operation& op, PieceList list, const Memory& block) const {
         const Piece& piece = op.program->pieces[list.start];
         const bool is_output = piece.buffer == plan::Buffer::output;
@@ -157,11 +157,11 @@ class Mover {
             count(to, mapped_bytes_.written);
             for (std::size_t filled = 0; filled < to.bytes && part < memories_.size();) {
                 const Memory& from = memories_[part];
-                const std::size_t now = std::min(to.bytes - filled, from.bytes - used);
-                const Memory ends[] = {to.at(filled, now), from.at(used, now)};
+                const std::size_t chunk = std::min(to.bytes - filled, from.bytes - used);
+                const Memory ends[] = {to.at(filled, chunk), from.at(used, chunk)};
                 done = done && move(ends[0], ends[1], stores(op, ends));
-                filled += now;
-                used += now;
+                filled += chunk;
+                used += chunk;
                 if (used < from.bytes) continue;
                 ++part;
                 used = 0;
@@ -180,14 +180,15 @@ class Mover {
         for (std::uint32_t i = 0; i < width; ++i) {
             memories_.clear();
             bool reached = true;
-            const auto add = [&](std::uint32_t list, PieceList pieces, std::uint32_t k) {
+            const auto add_memory = [&](std::uint32_t list, PieceList pieces, std::uint32_t k) {
                 const Piece& piece = op.program->pieces[pieces.start + k * width + i];
                 memories_.push_back(resolve(op, piece, segment, packed_[list]));
                 count(memories_.back(), list < copies ? mapped_bytes_.written : mapped_bytes_.read);
-                reached = reached && memories_.back().reached();
+                reached = reached && memories_.back().is_addressable();
             };
-            for (std::uint32_t k = 0; k < copies; ++k) add(k, step.target, k);
-            for (std::uint32_t k = 0; k < step.operands; ++k) add(copies + k, step.source, k);
+            for (std::uint32_t k = 0; k < copies; ++k) add_memory(k, step.target, k);
+            for (std::uint32_t k = 0; k < step.operands; ++k)
+                add_memory(copies + k, step.source, k);
             if (reached)
                 reduce_directly(op, copies);
             else if (!reduce_through_blocks(op, copies))
@@ -198,19 +199,20 @@ class Mover {
 
     /// Copies `from` to `to`, which has the same size. Returns false if the kernel refused.
     [[nodiscard]] bool move(const Memory& to, const Memory& from, Stores stores = Stores::cached) {
-        if (to.reached() && from.reached()) {
+        if (to.is_addressable() && from.is_addressable()) {
             if (stores == Stores::streamed)
                 copy_bytes(to.data, from.data, to.bytes, stores);
             else if (to.bytes > 0 && to.data != from.data)
                 base::move_bytes(to.data, from.data, to.bytes);
             return true;
         }
-        if (to.reached()) return copy_from(from, to.data, to.bytes);
-        if (from.reached()) return copy_to(to, from.data, to.bytes);
+        if (to.is_addressable()) return copy_from(from, to.data, to.bytes);
+        if (from.is_addressable()) return copy_to(to, from.data, to.bytes);
         std::byte* const block = block_memory(0);
         for (std::size_t at = 0; at < to.bytes; at += kBlockBytes) {
-            const std::size_t now = std::min(kBlockBytes, to.bytes - at);
-            if (!copy_from(from.at(at, now), block, now) || !copy_to(to.at(at, now), block, now))
+            const std::size_t chunk = std::min(kBlockBytes, to.bytes - at);
+            if (!copy_from(from.at(at, chunk), block, chunk) ||
+                !copy_to(to.at(at, chunk), block, chunk))
                 return false;
         }
         return true;
@@ -225,7 +227,7 @@ class Mover {
   private:
     static constexpr std::size_t kBlockBytes = 32768;  ///< half a second-level cache or less
 
-    /// Streams large data of peers. Blocks of this rank may overlap, which streamed copies forbid.
+    /// Streams large data that peers own. Streamed copies must not overlap, as own pieces may.
     [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
         return large && std::ranges::any_of(memories, &Memory::of_peer) ? Stores::streamed
@@ -274,11 +276,11 @@ class Mover {
         }
         const Stores how = stores(op, to);
         for (std::size_t at = 0; at < to[0].bytes; at += kBlockBytes) {
-            const std::size_t now = std::min(kBlockBytes, to[0].bytes - at);
-            const Memory kept{.data = block_memory(1), .bytes = now};
-            if (!move(kept, from[1].at(at, now)) ||
-                !move(to[0].at(at, now), from[0].at(at, now), how) ||
-                !move(to[1].at(at, now), kept, how))
+            const std::size_t chunk = std::min(kBlockBytes, to[0].bytes - at);
+            const Memory kept{.data = block_memory(1), .bytes = chunk};
+            if (!move(kept, from[1].at(at, chunk)) ||
+                !move(to[0].at(at, chunk), from[0].at(at, chunk), how) ||
+                !move(to[1].at(at, chunk), kept, how))
                 return false;
         }
         return true;
@@ -308,15 +310,15 @@ class Mover {
         if (step > kBlockBytes && blocks_.size() < 2 * step) blocks_.resize(2 * step);
         const auto targets = std::span(memories_).first(copies);
         const auto operands = std::span(memories_).subspan(copies);
-        const auto here = std::ranges::find_if(targets, &Memory::reached);
+        const auto here = std::ranges::find_if(targets, &Memory::is_addressable);
         const std::size_t bytes = targets.front().bytes;
         for (std::size_t at = 0; at < bytes; at += step) {
-            const std::size_t now = std::min(step, bytes - at);
+            const std::size_t chunk = std::min(step, bytes - at);
             std::byte* const into = here != targets.end() ? here->data + at : nullptr;
-            Memory sum{.bytes = now};
+            Memory sum{.bytes = chunk};
             if (!add_operands(op, operands, at, into, sum)) return false;
             for (const Memory& target : targets)
-                if (!move(target.at(at, now), sum)) return false;
+                if (!move(target.at(at, chunk), sum)) return false;
         }
         return true;
     }
@@ -329,7 +331,7 @@ class Mover {
         std::byte* const other = result + blocks_.size() / 2;
         for (std::size_t k = 0; k < operands.size(); ++k) {
             Memory operand = operands[k].at(at, sum.bytes);
-            if (!operand.reached()) {
+            if (!operand.is_addressable()) {
                 std::byte* const copy = k == 0 ? result : other;
                 if (!copy_from(operand, copy, sum.bytes)) return false;
                 operand.data = copy;

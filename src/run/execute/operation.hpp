@@ -97,7 +97,7 @@ struct Operation {
         return std::ranges::any_of(lanes, [](const LaneCursor& lane) { return lane.pending != 0; });
     }
     /// Returns true if all steps are done but transfers still read their sources.
-    [[nodiscard]] bool ends_with_its_puts() const {
+    [[nodiscard]] bool waits_only_for_puts() const {
         return has_transfers() &&
                std::ranges::all_of(lanes, [](const LaneCursor& lane) { return lane.ended(); });
     }

@@ -4,7 +4,8 @@
 // Idea     A thread repeatedly takes the engine's turn if it is free, polls, and sleeps
 //          (docs/decisions/0017-one-lock-for-the-engine.md). A waiting call holds the turn and
 //          drives the engine itself. Then the thread only tries to take the turn.
-// Holds    Only the program's own threads handle its signals. The destructor needs a free turn.
+// Holds    Only the program's own threads handle its signals. The destructor joins the thread, so
+//          its caller must not hold the turn.
 // Next     docs/performance.md for measurements.
 #pragma once
 
@@ -26,8 +27,8 @@
 
 namespace weft::run {
 
-/// Decides whether a polling thread yields or sleeps. After a yield, a computing thread may keep
-/// the processor for milliseconds; after a sleep, the scheduler returns it immediately.
+/// Decides whether a polling thread yields or sleeps. After a yield to a computing thread, it may
+/// get the processor back only after milliseconds; after a sleep, it gets it immediately.
 class YieldLimit {
   public:
     static constexpr std::uint64_t kYieldingNs = 1'000'000;  ///< limit of yields without progress
@@ -71,9 +72,9 @@ class ProgressThread {
 
   private:
     using Sleep = std::chrono::microseconds;
-    static constexpr Sleep kSleepMin{20};  // doubled after each sleep, up to the next two limits
+    static constexpr Sleep kSleepMin{20};      // doubled after each sleep
     static constexpr Sleep kSleepMaxBusy{80};  // while calls are in flight
-    static constexpr Sleep kSleepMax{1000};
+    static constexpr Sleep kSleepMax{1000};    // while none is
 
     /// Starts the thread with all signals blocked, except those of its own faults: a blocked fault
     /// would end the process without running the program's handler.
@@ -100,7 +101,7 @@ class ProgressThread {
                 continue;
             }
             if (helped == HelpOutcome::waits && yield()) continue;
-            sleep = std::min(sleep, sleep_max(helped));
+            sleep = std::min(sleep, helped == HelpOutcome::waits ? kSleepMaxBusy : kSleepMax);
             const bool woken = sleep_for(sleep, stop);
             if (woken) yield_limit_.renew();
             sleep = woken ? kSleepMin : 2 * sleep;
@@ -113,9 +114,6 @@ class ProgressThread {
         std::this_thread::yield();
         yield_limit_.yielded(before, base::monotonic_ns());
         return true;
-    }
-    static Sleep sleep_max(HelpOutcome helped) {
-        return helped == HelpOutcome::waits ? kSleepMaxBusy : kSleepMax;
     }
 
     /// Sleeps. Returns true if wake() ended the sleep.

@@ -95,7 +95,7 @@ class Stepper {
         waiting.want = flag(op, segment, step.salt);
         return waiting;
     }
-    /// Records that the death of the ended peer is known, so that lingers() waits for the next one.
+    /// Resets lingers() for the next peer, because the death of the ended peer is known.
     void forget_ended_peer() noexcept { gone_since_ns_ = 0; }
 
   private:
@@ -240,13 +240,13 @@ class Stepper {
 
     // --- signals -------------------------------------------------------------------------------
 
-    /// Returns the flag of a segment. A loop with more iterations than segments reuses ticks.
-    /// Consecutive flags in a cell differ, and each is raised after the previous one was seen.
+    /// Returns the flag of a segment. A loop with more iterations than segments reuses ticks, which
+    /// is safe: consecutive flags in a cell differ, and each is raised after the last was seen.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
                                              std::uint16_t salt) {
         const std::uint32_t segments = op.program->segments;
-        const std::uint32_t turn = segment < segments ? segment : segment % segments;
-        return base::flag_word((op.tick + turn) & base::kTickMask, flag_hash(op.digest, salt));
+        const std::uint32_t ticks = segment < segments ? segment : segment % segments;
+        return base::flag_word((op.tick + ticks) & base::kTickMask, flag_hash(op.digest, salt));
     }
     [[nodiscard]] const base::Cell* waited_cell(const Operation& op, const BoundStep& step,
                                                 std::uint32_t segment) const {
@@ -354,7 +354,7 @@ class Stepper {
         }
         const Memory all = mover_.touched(op, step.source, block);
         auto exposure = WEFT_TRY(wire_.memory().expose_far(all.data, all.bytes));
-        // Other memory is in the segment.
+        // Memory in the segment needs no registration, and so no unexpose().
         if (exposure.reach.method == base::AccessMethod::registered) {
             op.exposures.push_back(exposure);
             mover_.count_exposed(exposure);

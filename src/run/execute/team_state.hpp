@@ -83,9 +83,9 @@ struct TeamState {
         const BulkBanks& banks = bulk[program.bulk_class];
         return banks.start + (static_cast<std::uint32_t>(epoch) & banks.mask) * banks.bytes;
     }
-    /// Numbers of banks of a team within a node: of cells, and of small bulk banks by size. If
-    /// ranks share processors, the banks limit the calls of a time slice, so short calls have many.
-    /// Few banks of large payloads stay in the cache.
+    /// Numbers of banks of a team within a node: of cells, and of small bulk banks by size class.
+    /// Short calls have many banks, so that a rank that shares its processor can make many calls in
+    /// a time slice. Large payloads have few banks, which stay in the cache.
     static constexpr std::uint32_t kNearBanks = 256;
     static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
                                                                                     16};
@@ -132,8 +132,8 @@ struct TeamState {
     /// Ring buffer of the last started calls, by epoch. Its size is a power of two.
     std::vector<PastCall> history;
     std::size_t history_mask = 0;  ///< size of `history` minus 1
-    /// For fused calls (fused.hpp): base addresses, and offsets that change with each call. The
-    /// first kFusedRegions bases are the call's buffers and `scratch`; the members' regions follow.
+    /// Base addresses of fused calls (fused.hpp): first kFusedRegions for the call's buffers and
+    /// `scratch`, then the members' regions. `moves`: offsets that change with each call.
     std::vector<std::byte*> bases = std::vector<std::byte*>(kFusedRegions);
     std::array<std::uint64_t, kFusedMoves> moves{};
     std::vector<std::byte> scratch;

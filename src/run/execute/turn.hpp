@@ -21,7 +21,7 @@ namespace weft::run {
 enum class TurnKind : std::uint8_t {
     own,     ///< one thread of the application
     shared,  ///< also a progress thread, which yields the turn to calls
-    divided  ///< several threads of the application, which wait for the turn in order
+    divided  ///< several threads of the application, which alternate
 };
 
 class Turn {
@@ -37,7 +37,7 @@ class Turn {
         if (kind_ == TurnKind::divided || !mutex_.try_lock()) queue_up();
         return Hold(mutex_, std::adopt_lock);
     }
-    /// Lets threads that wait for a divided turn have it. The caller holds it before and after.
+    /// Lets another thread have a divided turn, if one waits. The caller holds it before and after.
     void give_way() {
         if (kind_ != TurnKind::divided || !wanted()) return;
         mutex_.unlock();
@@ -52,7 +52,8 @@ class Turn {
     }
 
   private:
-    /// Waits for the turn. Waiters queue on `next_` and are served in order.
+    /// Waits for the turn. The first waiter holds `next_`, so a thread that has just released the
+    /// turn cannot take it again before that waiter.
     [[gnu::noinline]] void queue_up() {
         waiting_.fetch_add(1, std::memory_order_relaxed);
         const std::scoped_lock order(next_);
@@ -62,7 +63,7 @@ class Turn {
 
     const TurnKind kind_;
     std::mutex mutex_;
-    std::mutex next_;  ///< held by the first waiter; a mutex alone does not keep the order
+    std::mutex next_;              ///< held by the first waiter
     std::atomic<int> waiting_{0};  ///< threads in calls that wait for the turn
 };
 

@@ -74,8 +74,8 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
          .digest = call.digest,
          .peer = peer,
          .want = 1,  // differs from `have`, so the lane counts as waiting
-         .text = fmt::format("{} {} epoch {}: waiting for rank {} to complete earlier "
-                             "calls (says {})",
+         .text = fmt::format("{} {} epoch {}: waiting for rank {} to complete earlier calls (has "
+                             "completed {})",
                              op.program->program.collective, op.program->program.algorithm,
                              op.epoch, named, credits->count_from(peer))});
 }
@@ -147,12 +147,13 @@ std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank) {
 
 std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
                               const CallNumbers& numbers) {
-    const bool now = theirs.call_hash != mine.call_hash;
-    const bool just_before = !now && theirs.hash_before != mine.hash_before && theirs.epoch > 0;
+    const bool in_this = theirs.call_hash != mine.call_hash;
+    const bool just_before = !in_this && theirs.hash_before != mine.hash_before && theirs.epoch > 0;
     return fmt::format(
         "ranks disagree about {}call {} of team {}: rank {} called {}; rank {} called {}",
-        now || just_before ? "" : "a call before ", just_before ? numbers.before : numbers.current,
-        theirs.team, mine.rank, just_before ? text_before(mine) : text_of(mine), theirs.rank,
+        in_this || just_before ? "" : "a call before ",
+        just_before ? numbers.before : numbers.current, theirs.team, mine.rank,
+        just_before ? text_before(mine) : text_of(mine), theirs.rank,
         just_before ? text_before(theirs) : text_of(theirs));
 }
 

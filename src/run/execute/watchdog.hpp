@@ -230,7 +230,7 @@ class Watchdog {
             if (failure->status != Status::peer || now - broken_since_ns_ >= options_.linger_ns)
                 return give_up(*failure, nullptr);
         } else {
-            broken_since_ns_ = 0;  // the failure was that of a rank that has died
+            broken_since_ns_ = 0;  // the job continues without the rank that caused the failure
         }
         static_cast<void>(finish_sending(now));
         if (!read_inquiries(teams) || !read_revocations(teams)) return false;
@@ -272,7 +272,7 @@ class Watchdog {
         return now_ns + std::min(ns, ~now_ns);
     }
 
-    /// Reports the lanes of a wait, or only the time if they are as in the last report.
+    /// Reports the lanes of a wait, or only the time if the lines are equal to the last report's.
     bool report(const std::vector<WaitingLane>& lanes, std::uint64_t waited_ns, unsigned times) {
         std::vector<std::string> lines;
         for (const WaitingLane& lane : lanes) lines.push_back(to_text(lane, job_rank_));
@@ -305,8 +305,8 @@ class Watchdog {
     void inquire(const WaitingLane& lane) {
         if (lane.peer < 0 || lane.waits_locally || lane.team == nullptr) return;
         inquire(lane, lane.peer);
-        // A signal of another call may come from any member, because in its call another member may
-        // use this cell. So send inquiries to other members, too, round robin.
+        // Any member may have raised the signal of another call, because calls assign cells to
+        // members differently. So send inquiries to other members, too, round robin.
         const Rank members = lane.team->size();
         const Rank inquiries = has_other_signal(lane) ? std::min(members, kInquiriesMax) : 1;
         for (Rank i = 0; i < inquiries; ++i) {
@@ -386,8 +386,7 @@ class Watchdog {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs;
         static_cast<void>(finish_sending(deadline));
         wait_until_sent(deadline);
-        // All peers get equal contents, so the last put may still read it.
-        outgoing_ = verdict;
+        outgoing_ = verdict;  // one source for the puts to all peers
         if (inquirer != job_rank_ && member_of(team, inquirer) >= 0)
             start_sending(inquirer, deadline);
         for (const Rank rank : ranks_that_may_wait(team, mine)) {
@@ -448,8 +447,8 @@ class Watchdog {
     std::vector<std::string> reported_;  ///< lines of the last report
     std::uint64_t broken_since_ns_ = 0;  ///< first check that found the wire failed; 0: none
     base::Failure failure_;
-    const TeamState* affected_team_ = nullptr;  ///< failed team; nullptr: all, or by a death
-    Rank affected_rank_ = -1;                   ///< failed are the teams of this rank; -1: none
+    const TeamState* affected_team_ = nullptr;  ///< the failed team, unless nullptr
+    Rank affected_rank_ = -1;  ///< rank whose teams have failed; -1: one team, or all teams
     Deaths deaths_;
     std::uint64_t next_deaths_ns_ = 0;               ///< time of the next check for deaths
     base::FlagWord seen_[Mailboxes::kEntries] = {};  ///< last flag of each mailbox

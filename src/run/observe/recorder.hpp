@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // recorder.hpp - records the calls of a rank: sums for WEFT_STATS, steps for WEFT_TRACE.
 //
-// Idea     The recorder keeps a line of sums for each kind of call, and the last steps in a ring
-//          buffer. The step that raises a flag has the same key as the step that waits for it. So
-//          write_trace() can pair steps of ranks, and show each message's source.
-// Holds    A repeated call without a recorder has no additional instruction (run/team/team.hpp).
+// Idea     The recorder keeps sums for each kind of call, and the last steps in a ring buffer. The
+//          step that raises a flag has the same key as the step that waits for it. So write_trace()
+//          can pair the steps of two ranks, and show each message's source.
+// Holds    Without a recorder, a repeated call executes no instruction for recording.
 #pragma once
 
 #include <array>
@@ -53,7 +53,8 @@ struct RecordedEvent {
 };
 static_assert(sizeof(RecordedEvent) == 48);
 
-/// Returns a hash of a flag, of its offset in the owner's segment, and of the owner. Never 0.
+/// Returns a hash of the rank that owns a flag, the flag's offset in that rank's segment, and its
+/// value. Never 0.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
     std::uint64_t key = flag * 0x9e3779b97f4a7c15ULL;
     key ^= (offset / sizeof(base::Cell)) * 0xc2b2ae3d27d4eb4fULL;
@@ -62,14 +63,14 @@ static_assert(sizeof(RecordedEvent) == 48);
     return key | 1;
 }
 
-/// Accesses to memory of local peers and to exposed buffers. Index: base::AccessMethod.
+/// Memory of local peers that this rank accessed, and buffers that it exposed. Index of all arrays:
+/// base::AccessMethod.
 struct MappedBytes {
-    std::array<std::uint64_t, base::kAccessMethods>
-        read{};  ///< bytes of local peers that this rank read
-    std::array<std::uint64_t, base::kAccessMethods>
-        written{};  ///< bytes of local peers that this rank wrote
-    std::array<std::uint64_t, base::kAccessMethods> buffers{};  ///< number of exposed buffers
-    std::array<std::uint64_t, base::kAccessMethods> exposed{};  ///< bytes of exposed buffers
+    using ByMethod = std::array<std::uint64_t, base::kAccessMethods>;
+    ByMethod read{};     ///< bytes of local peers that this rank read
+    ByMethod written{};  ///< bytes of local peers that this rank wrote
+    ByMethod buffers{};  ///< number of exposed buffers
+    ByMethod exposed{};  ///< bytes of exposed buffers
 };
 
 /// Kind of a call: the properties by which calls are summed and named.

@@ -64,8 +64,8 @@ std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
     CallSums sums;
     for (const CallSums& line : recorder.lines()) add(sums, line);
     const std::vector<std::uint64_t>& waited = recorder.waited_ns();
-    const auto most = std::ranges::max_element(waited);
-    const bool waits = most != waited.end() && *most != 0;
+    const auto longest = std::ranges::max_element(waited);
+    const bool waits = longest != waited.end() && *longest != 0;
     std::uint64_t in_place = 0;
     std::uint64_t by_kernel = 0;
     for (const auto& counts : {moved.read, moved.written}) {
@@ -75,7 +75,7 @@ std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
     return fmt::format(
         "{} {} {} {} {} {} {} {} {} {}", sums.calls, milliseconds(sums.time_ns),
         milliseconds(std::accumulate(waited.begin(), waited.end(), std::uint64_t{0})),
-        waits ? std::to_string(most - waited.begin()) : "-", milliseconds(waits ? *most : 0),
+        waits ? std::to_string(longest - waited.begin()) : "-", milliseconds(waits ? *longest : 0),
         milliseconds(recorder.flushed_ns()), sums.put_bytes, in_place, by_kernel, sums.far_bytes);
 }
 

@@ -38,7 +38,7 @@ struct MemoryCount {
 [[nodiscard]] std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
                                                  std::span<const MemoryCount> memory);
 
-/// Limit for the number of events of all ranks together, because rank 0 holds them in memory.
+/// Largest number of events of all ranks together: rank 0 holds them in memory.
 inline constexpr std::uint64_t kTraceEventsOfJob = std::uint64_t{1} << 21;
 
 /// Returns the recorded events of a rank as bytes for write_trace().

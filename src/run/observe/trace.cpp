@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kClockRounds = 12;  // the shortest round is used
 
-/// One name for each EventKind.
+/// Index: EventKind.
 constexpr std::array<std::string_view, kEventKinds> kEventNames{
     "call",    "started", "stage", "put",    "signal", "expose",
     "publish", "wait",    "flush", "reduce", "copy"};
@@ -110,7 +110,7 @@ void convert_and_sort(RankTrace& trace, std::size_t rank, const TraceContext& co
 }
 
 /// Assigns events of a rank to threads of the timeline. Thread 0 shows calls. Each lane of a call
-/// has a thread that no other call uses at the same time.
+/// gets a thread that no other call uses at that time.
 class TraceThreads {
   public:
     explicit TraceThreads(const RankTrace& trace) {
@@ -245,7 +245,7 @@ class TimelineWriter {
     std::vector<std::pair<std::uint64_t, Point>> waits_;  ///< RecordedEvent::key, end of the wait
 };
 
-std::string text_of(const TraceContext& context, std::uint64_t lost) {
+std::string metadata_of(const TraceContext& context, std::uint64_t lost) {
     std::int64_t most_ahead = 0;
     for (const ClockOffsets& clocks : context.clocks)
         for (const std::int64_t ahead : clocks.ahead_ns)
@@ -272,8 +272,8 @@ struct TraceFile {
     std::string path;
 };
 
-/// Opens a new file, named by the process id. If the name exists, adds a suffix: another runtime of
-/// this process, or a process with the same id in another container, may have made the file.
+/// Opens a new file, named by the process id. Adds a suffix if the name exists: another runtime of
+/// this process, or a process with an equal id in another container, may have made that file.
 TraceFile open_new(const std::string& folder) {
     for (unsigned count = 1;; ++count) {
         const std::string suffix = count == 1 ? "" : fmt::format("-{}", count);
@@ -354,7 +354,7 @@ base::Result<std::string> write_trace(const std::string& folder,
     {
         base::TraceEvents out(
             [&](std::string_view text) { std::fwrite(text.data(), 1, text.size(), file.get()); },
-            text_of(context, lost));
+            metadata_of(context, lost));
         TimelineWriter writer(out, zero_ns);
         for (std::size_t rank = 0; rank < traces.size(); ++rank)
             writer.add_rank(static_cast<int>(rank), context.nodes[rank], traces[rank]);

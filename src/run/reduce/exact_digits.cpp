@@ -85,7 +85,7 @@ double LeadingBits::rounded(const FloatFormat& format) const {
 double LeadingBits::root() const {
     if (bits == 0) return 0.0;
     if (negative) return double_of(kQuietNan);
-    // An even exponent: then the root, of 64 bits, has an integer exponent.
+    // Makes the exponent even, so that the root has an integer exponent.
     const int odd = exponent & 1;
     const UInt128 radicand = bits >> odd;
     const bool lower = more || (bits & static_cast<UInt128>(odd)) != 0;

@@ -2,9 +2,9 @@
 // exact_digits.hpp - exact sums as fixed-point numbers, and their rounding.
 //
 // Idea     A finite double is an integer below 2^53 times a power of two. Digit i of a fixed-point
-//          number has the weight 2^(44 i). Digits are signed 64-bit integers of which a value uses
-//          44 bits, so 2^19 values can be added digit by digit before carries must move. Additions
-//          of integers give the same result in any order.
+//          number has the weight 2^(44 i). A digit is a signed 64-bit integer to which a value adds
+//          at most 44 bits, so 2^19 values can be added before carries must move. Additions of
+//          integers give the same result in any order.
 // Holds    No function computes in floating point, so rounding modes of the caller do not matter.
 #pragma once
 
@@ -66,11 +66,11 @@ inline void add_number(std::int64_t* digits, std::size_t stride, UInt128 number,
     }
 }
 
-/// A format that results are rounded to: its least number is 2^least, all are below 2^limit.
+/// Floating-point format of results.
 struct FloatFormat {
-    int precision;
-    int least;
-    int limit;
+    int precision;  ///< bits of the mantissa, including the implicit one
+    int least;      ///< the least positive number is 2^least
+    int limit;      ///< all finite numbers are below 2^limit
 };
 inline constexpr FloatFormat kDoubleFormat{53, -1074, 1024};
 inline constexpr FloatFormat kFloatFormat{24, -149, 128};
@@ -87,7 +87,7 @@ struct LeadingBits {
     /// Returns the number, rounded to nearest, ties to even. The result is a number of `format` or
     /// an infinity.
     [[nodiscard]] double rounded(const FloatFormat& format) const;
-    /// Returns the square root, rounded; of a negative number NaN.
+    /// Returns the square root, rounded to a double. The root of a negative number is NaN.
     [[nodiscard]] double root() const;
 };
 

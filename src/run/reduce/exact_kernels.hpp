@@ -2,10 +2,10 @@
 // exact_kernels.hpp - loops of exact sums, compiled for each instruction set.
 //
 // Idea     The error of a floating-point addition is itself a floating-point number (Knuth's
-//          TwoSum). A loop keeps the sum and the sum of the errors. If no error of the second sum
-//          is lost, the two numbers are the exact sum; otherwise the loop says so, and the caller
-//          adds the values to integers. Vectors are those of GCC, so one source serves all
-//          instruction sets.
+//          TwoSum). A loop keeps the sum and the sum of the errors. If the second sum loses no
+//          error, the two numbers are the exact sum. Otherwise the loop returns false, and the
+//          caller adds the values to integers. The vector types are GCC extensions, so one source
+//          serves all instruction sets.
 // Holds    Needs the default rounding mode, and subnormal numbers (FloatState). Infinities, NaNs
 //          and overflow count as lost errors.
 #pragma once
@@ -21,7 +21,8 @@ namespace {  // one copy per instruction set: see kernels.hpp
 using Doubles [[gnu::vector_size(8 * kExactLanes)]] = double;
 using Words [[gnu::vector_size(8 * kExactLanes)]] = std::int64_t;
 
-// Vectors are passed by reference: by value, their calls depend on the instruction set.
+// Vectors are passed by reference: the convention for passing them by value depends on the
+// instruction set.
 
 template <class Vector, class T>
 void load_lanes(Vector& to, const T* from) noexcept {
@@ -39,7 +40,8 @@ inline void add_with_error(Doubles& sum, const Doubles& value, Doubles& error) n
     error = (sum - (next - added)) + (value - added);
     sum = next;
 }
-/// Adds a value to a sum and its error to `errors`. Marks lanes that lose a part of it.
+/// Adds a value to a sum, and the error of this addition to `errors`. Marks the lanes of `lost` in
+/// which the second addition is not exact.
 inline void add_exactly(Doubles& sum, Doubles& errors, Words& lost, const Doubles& value) noexcept {
     Doubles error;
     add_with_error(sum, value, error);
@@ -48,7 +50,7 @@ inline void add_exactly(Doubles& sum, Doubles& errors, Words& lost, const Double
     lost |= rest != 0.0;
 }
 
-/// Sums in each lane. Two sums are independent, so that additions overlap.
+/// Sums of each lane. The kExactSums sums are independent, so that their additions overlap.
 struct LaneSums {
     Doubles sums[kExactSums];
     Doubles errors[kExactSums] = {};
@@ -61,7 +63,7 @@ struct LaneSums {
     void add(std::size_t index, const Doubles& value) noexcept {
         add_exactly(sums[index], errors[index], lost, value);
     }
-    /// Returns true if the parts, kExactParts numbers, have the exact sum.
+    /// Stores kExactParts numbers. Returns true if their sum is exact.
     bool finish(double* parts) const noexcept {
         for (std::size_t i = 0; i < kExactSums; ++i) {
             store_lanes(parts + 2 * i * kExactLanes, sums[i]);
@@ -157,8 +159,8 @@ inline void round_tile(ExactTile& tile, std::size_t count) noexcept {
 inline void find_range(const double* values, std::size_t count, ExactRange& range) noexcept {
     constexpr std::uint64_t kSign = std::uint64_t{1} << 63;
     constexpr std::uint64_t kInfinity = std::uint64_t{0x7ff} << 52;
-    std::uint64_t most = range.most;
-    std::uint64_t least = range.least;
+    std::uint64_t largest = range.largest;
+    std::uint64_t smallest_minus_1 = range.smallest_minus_1;
     std::uint64_t special = 0;
     for (std::size_t i = 0; i < count; ++i) {
         std::uint64_t bits;
@@ -166,18 +168,18 @@ inline void find_range(const double* values, std::size_t count, ExactRange& rang
         const std::uint64_t magnitude = bits & ~kSign;
         const bool finite = magnitude < kInfinity;
         const std::uint64_t counted = finite ? magnitude : 0;
-        most = counted > most ? counted : most;
-        // Zero wraps to the largest number.
-        least = counted - 1 < least ? counted - 1 : least;
+        largest = counted > largest ? counted : largest;
+        const std::uint64_t minus_1 = counted - 1;  // 0 wraps, and so never is the smallest
+        smallest_minus_1 = minus_1 < smallest_minus_1 ? minus_1 : smallest_minus_1;
         special |= std::uint64_t{!finite} | std::uint64_t{bits == kSign};
     }
-    range.most = most;
-    range.least = least;
+    range.largest = largest;
+    range.smallest_minus_1 = smallest_minus_1;
     range.special = range.special || special != 0;
 }
 
 inline std::size_t add_to_bins(const double* values, std::size_t count, ExactBins& bins) noexcept {
-    constexpr std::size_t kTogether = 4;  // few enough for the last free places of a bin
+    constexpr std::size_t kTogether = 4;  // values between two tests of `full`
     std::size_t at = 0;
     bool full = false;
     while (!full && at < count) {

@@ -10,11 +10,11 @@ namespace weft::run {
 
 namespace {
 
-// Words after the digits. The first two hold two counts each.
-constexpr int kInfinities = kDigitsMax;  ///< of +infinity; of -infinity in the upper half
-constexpr int kZeros = kDigitsMax + 1;   ///< of values other than -0.0; of -0.0 in the upper half
+// Words after the digits. The first two have a count in each half; only "0 or not" matters.
+constexpr int kInfinities = kDigitsMax;     ///< lower half: +infinity, upper half: -infinity
+constexpr int kZeros = kDigitsMax + 1;      ///< lower half: other values, upper half: -0.0
 constexpr int kAdditions = kDigitsMax + 2;  ///< digits are below this number times 2^44
-constexpr std::int64_t kAdditionsMost = std::int64_t{1} << 18;
+constexpr std::int64_t kAdditionsMax = std::int64_t{1} << 18;
 
 bool has_low(std::int64_t word) {
     return static_cast<std::uint32_t>(word) != 0;
@@ -27,10 +27,10 @@ void mark(std::int64_t& word, bool low, bool high) {
     if (high && !has_high(word)) word += std::int64_t{1} << 32;
 }
 
-constexpr std::size_t kRun = 8192;    ///< values that one loop adds
-constexpr std::size_t kChunk = 1024;  ///< values that are converted together
-/// After a loop that lost an error, at most this number of runs is added to bins.
-constexpr std::uint32_t kSkippedMost = 64;
+// An array is added in runs: by a floating-point loop or, after a loop that lost an error, to bins.
+constexpr std::size_t kRun = 8192;         ///< values of a run
+constexpr std::size_t kChunk = 1024;       ///< values of a run that is converted to doubles
+constexpr std::uint32_t kSkippedMax = 64;  ///< limit of consecutive runs that are added to bins
 /// Shorter arrays are added one value at a time: below kLoopMin, or below kBinsMin if the loop lost
 /// an error.
 constexpr std::size_t kLoopMin = 2 * kExactParts;
@@ -38,10 +38,11 @@ constexpr std::size_t kBinsMin = 1024;
 
 }  // namespace
 
-/// State of the addition of an array, between its runs.
+/// State of the addition of an array between two runs. Attempts at the loop become rarer while it
+/// loses errors.
 struct ExactNumber::Attempts {
-    std::uint32_t skipped = 0;  ///< runs added to bins after the last loop; 0: it lost no error
-    std::uint32_t left = 0;     ///< runs still to add to bins
+    std::uint32_t skipped = 0;  ///< runs without a loop after the last loop; 0: it lost no error
+    std::uint32_t left = 0;     ///< runs until the next loop
     bool has_bins = false;      ///< `bins` has values
     ExactBins bins;
 };
@@ -51,7 +52,7 @@ void ExactNumber::clear() noexcept {
 }
 
 void ExactNumber::count_addition() noexcept {
-    if (++words_[kAdditions] >= kAdditionsMost) pack();
+    if (++words_[kAdditions] >= kAdditionsMax) pack();
 }
 
 void ExactNumber::pack() noexcept {
@@ -100,7 +101,7 @@ void ExactNumber::empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_
     const std::uint64_t fractions = sum - values * (index << 52);
     const bool negative_zeros = exponent == 0 && fractions == 0 && negative;
     mark(words_[kZeros], !negative_zeros, negative_zeros);
-    if (exponent == kInfinityBits >> 52)  // fractions other than 0 are those of NaNs
+    if (exponent == kInfinityBits >> 52)  // a fraction other than 0 is that of a NaN
         return mark(words_[kInfinities], !negative || fractions != 0, negative || fractions != 0);
     const std::uint64_t implicit = exponent == 0 ? 0 : values << 52;
     const int position = exponent == 0 ? 0 : static_cast<int>(exponent) - 1;
@@ -137,7 +138,7 @@ void ExactNumber::add_doubles(const ExactKernels& kernels, const double* values,
     alignas(64) double parts[kExactParts];
     const bool exact = whole >= kLoopMin && kernels.sum(values, whole, parts);
     if (!exact && (count >= kBinsMin || attempts.has_bins)) {
-        attempts.skipped = std::min(2 * attempts.skipped + 1, kSkippedMost);
+        attempts.skipped = std::min(2 * attempts.skipped + 1, kSkippedMax);
         attempts.left = attempts.skipped;
         return add_to_bins(kernels, values, count, attempts);
     }
@@ -158,10 +159,10 @@ void ExactNumber::add(const ExactKernels& kernels, Type type, const void* values
         type == Type::float64 && reinterpret_cast<std::uintptr_t>(values) % alignof(double) == 0;
     const std::size_t step = direct ? kRun : kChunk;
     for (std::size_t at = 0; at < count; at += step) {
-        const std::size_t some = std::min(step, count - at);
-        if (!direct) widen(type, values, at, some, chunk);
+        const std::size_t size = std::min(step, count - at);
+        if (!direct) widen(type, values, at, size, chunk);
         const double* const doubles = direct ? static_cast<const double*>(values) + at : chunk;
-        add_doubles(kernels, doubles, some, attempts);
+        add_doubles(kernels, doubles, size, attempts);
     }
     if (attempts.has_bins) empty_bins(attempts.bins);
 }
@@ -174,26 +175,26 @@ void ExactNumber::add_products(const ExactKernels& kernels, Type type, const voi
     alignas(64) double b[kPairs];
     alignas(64) double parts[kExactParts];
     for (std::size_t at = 0; at < count; at += kPairs) {
-        const std::size_t some = std::min(kPairs, count - at);
-        widen(type, left, at, some, a);
-        widen(type, right, at, some, b);
+        const std::size_t size = std::min(kPairs, count - at);
+        widen(type, left, at, size, a);
+        widen(type, right, at, size, b);
         std::size_t done =
-            kernels.products == nullptr || some < kExactParts ? 0 : some / kExactStep * kExactStep;
+            kernels.products == nullptr || size < kExactParts ? 0 : size / kExactStep * kExactStep;
         if (done != 0 && kernels.products(a, b, done, parts))
             add_parts(parts, kExactLanes);  // other lanes have errors only
         else
             done = 0;
-        for (; done < some; ++done) add_product(a[done], b[done]);
+        for (; done < size; ++done) add_product(a[done], b[done]);
     }
 }
 
 void ExactNumber::merge(const std::int64_t* other) noexcept {
-    if (words_[kAdditions] + other[kAdditions] >= 2 * kAdditionsMost) pack();
+    if (words_[kAdditions] + other[kAdditions] >= 2 * kAdditionsMax) pack();
     for (int i = 0; i < kDigitsMax; ++i) words_[i] += other[i];
     for (const int word : {kInfinities, kZeros})
         mark(words_[word], has_low(other[word]), has_high(other[word]));
     words_[kAdditions] += other[kAdditions];
-    if (words_[kAdditions] >= kAdditionsMost) pack();
+    if (words_[kAdditions] >= kAdditionsMax) pack();
 }
 
 bool ExactNumber::is_special(double& result) const noexcept {
@@ -212,7 +213,7 @@ double ExactNumber::rounded(const FloatFormat& format) const noexcept {
 
 double ExactNumber::root() const noexcept {
     double result;
-    if (is_special(result))  // of -infinity NaN; the root of -0.0 is -0.0
+    if (is_special(result))  // the root of -infinity is NaN, that of -0.0 is -0.0
         return bits_of(result) == (kInfinityBits | kSignBit) ? double_of(kQuietNan) : result;
     return leading_bits(words_, 1, kDigitsMax, 2 * kLeastExponent).root();
 }

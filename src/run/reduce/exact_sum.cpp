@@ -64,8 +64,9 @@ FloatFormat format_of(Type type) {
                                     : kDoubleFormat;
 }
 
-/// Rounds value + rest, where |rest| is at most half a unit of the last place of `value`. The
-/// value's last bit becomes 1 if the rest is not 0, so that the second rounding is right.
+/// Rounds value + rest, where |rest| is at most half a unit of the last place of `value`. If the
+/// rest is not 0, first sets the value's last bit to 1 (round to odd), so that rounding a second
+/// time, to a narrower type, gives the correct result.
 template <class T>
 double round_pair(double value, double rest) {
     if constexpr (std::is_same_v<T, double>) {
@@ -83,7 +84,7 @@ double round_pair(double value, double rest) {
     }
 }
 
-/// Counts in the word of special values, 21 bits each.
+/// The word of special values has three counts of 21 bits: see Specials.
 constexpr int kNegativeShift = 21;
 constexpr int kOtherShift = 42;
 constexpr std::int64_t kCountMask = (std::int64_t{1} << kNegativeShift) - 1;
@@ -95,9 +96,9 @@ template <class Body>
 void for_tiles(Type type, const void* values, std::size_t count, Body body) {
     alignas(64) double tile[kExactTile];
     for (std::size_t at = 0; at < count; at += kExactTile) {
-        const std::size_t some = std::min(kExactTile, count - at);
-        widen(type, values, at, some, tile);
-        body(at, some, tile);
+        const std::size_t size = std::min(kExactTile, count - at);
+        widen(type, values, at, size, tile);
+        body(at, size, tile);
     }
 }
 
@@ -115,7 +116,7 @@ double sum_column(const ExactKernels& kernels, const void* columns, std::size_t 
 }  // namespace
 
 ExactWindow ExactWindow::all(Type type) {
-    // Positions, as of split(), of doubles that hold the least and the largest value.
+    // Positions, as split() returns them, of the least and the largest value as doubles.
     const FloatFormat format = format_of(type);
     const int least = std::max(0, format.least - (kPrecision - 1) - kLeastExponent);
     const int most = format.limit - kPrecision - kLeastExponent;
@@ -124,8 +125,8 @@ ExactWindow ExactWindow::all(Type type) {
 
 std::array<std::int64_t, 3> ExactWindow::bounds(const ExactRange& range) {
     const std::int64_t special{range.special};
-    if (range.most == 0) return {-1, kLeastExponent * 2, special};
-    return {split(range.most).position, -split(range.least + 1).position, special};
+    if (range.largest == 0) return {-1, kLeastExponent * 2, special};
+    return {split(range.largest).position, -split(range.smallest_minus_1 + 1).position, special};
 }
 
 ExactWindow ExactWindow::within(const std::array<std::int64_t, 3>& bounds) {
@@ -140,8 +141,8 @@ ExactRange range_of(const ExactKernels& kernels, Type type, const void* values,
                     std::size_t count) noexcept {
     const FloatState state;
     ExactRange range;
-    for_tiles(type, values, count, [&](std::size_t, std::size_t some, const double* tile) {
-        kernels.find_range(tile, some, range);
+    for_tiles(type, values, count, [&](std::size_t, std::size_t size, const double* tile) {
+        kernels.find_range(tile, size, range);
     });
     return range;
 }
@@ -151,8 +152,8 @@ void to_words(const ExactWindow& window, Type type, const void* values, std::siz
     const FloatState state;
     std::fill_n(words, window.words() * count, 0);
     std::int64_t* const special = words + static_cast<std::size_t>(window.digits) * count;
-    for_tiles(type, values, count, [&](std::size_t first, std::size_t some, const double* tile) {
-        for (std::size_t i = 0; i < some; ++i) {
+    for_tiles(type, values, count, [&](std::size_t first, std::size_t size, const double* tile) {
+        for (std::size_t i = 0; i < size; ++i) {
             const std::uint64_t bits = bits_of(tile[i]);
             if (window.special) {
                 Specials found;
@@ -198,25 +199,25 @@ void sum_columns(const ExactKernels& kernels, Type type, const void* columns, st
     alignas(64) ExactTile tile;
     alignas(64) double values[kExactTile];
     for (std::size_t at = 0; at < count; at += kExactTile) {
-        const std::size_t some = std::min(kExactTile, count - at);
-        const std::size_t padded = (some + kExactLanes - 1) / kExactLanes * kExactLanes;
+        const std::size_t size = std::min(kExactTile, count - at);
+        const std::size_t padded = (size + kExactLanes - 1) / kExactLanes * kExactLanes;
         std::fill_n(tile.sums, padded, -0.0);
         std::fill_n(tile.errors, padded, 0.0);
         std::fill_n(tile.lost, padded, 0);
-        std::fill(values + some, values + padded, 0.0);
+        std::fill(values + size, values + padded, 0.0);
         for (std::size_t column = 0; column < number; ++column) {
             const std::size_t first = column * stride + at;
             const double* from = values;
-            if (type == Type::float64 && some == padded)
+            if (type == Type::float64 && size == padded)
                 from = static_cast<const double*>(columns) + first;
             else
-                widen(type, columns, first, some, values);
+                widen(type, columns, first, size, values);
             kernels.add_column(tile, from, padded);
         }
         kernels.round_tile(tile, padded);
         with_type(type, [&](auto sample) {
             using T = decltype(sample);
-            for (std::size_t i = 0; i < some; ++i) {
+            for (std::size_t i = 0; i < size; ++i) {
                 const double sum = tile.lost[i] != 0
                                        ? sum_column<T>(kernels, columns, stride, number, at + i)
                                        : round_pair<T>(tile.sums[i], tile.errors[i]);
@@ -233,10 +234,10 @@ void unify_nans(Type type, void* values, std::size_t count) noexcept {
         using T = decltype(sample);
         auto* const bytes = static_cast<std::byte*>(values);
         for_tiles(type, values, count,
-                  [&](std::size_t first, std::size_t some, const double* tile) {
+                  [&](std::size_t first, std::size_t size, const double* tile) {
                       int nans = 0;
-                      for (std::size_t i = 0; i < some; ++i) nans += tile[i] != tile[i] ? 1 : 0;
-                      for (std::size_t i = 0; i < some && nans != 0; ++i)
+                      for (std::size_t i = 0; i < size; ++i) nans += tile[i] != tile[i] ? 1 : 0;
+                      for (std::size_t i = 0; i < size && nans != 0; ++i)
                           if (tile[i] != tile[i])
                               store_one<T>(double_of(kQuietNan), bytes + (first + i) * sizeof(T));
                   });

@@ -30,8 +30,8 @@ namespace weft::run {
     return type == Type::cfloat ? Type::float32 : type == Type::cdouble ? Type::float64 : type;
 }
 
-/// Sets the default rounding mode, with subnormal numbers and without traps, until its end. Then
-/// restores the thread's state, also the flags of floating-point exceptions.
+/// Scope with the default floating-point state: round to nearest, subnormal numbers, no traps. Its
+/// end restores the thread's state, including the flags of floating-point exceptions.
 class FloatState {
   public:
     FloatState() noexcept;
@@ -43,8 +43,8 @@ class FloatState {
     alignas(8) unsigned char saved_[32];
 };
 
-/// The sum of any number of doubles and products of doubles, in kWords words of the caller. Sums of
-/// the words of up to 2^18 packed numbers are again a number.
+/// Exact sum of any number of doubles and products of doubles, in kWords words that the caller
+/// owns. Up to 2^18 packed numbers can be added word by word.
 class ExactNumber {
   public:
     static constexpr int kWords = kDigitsMax + 3;
@@ -57,7 +57,9 @@ class ExactNumber {
              std::size_t count) noexcept;
     void add_products(const ExactKernels& kernels, Type type, const void* left, const void* right,
                       std::size_t count) noexcept;
+    /// Adds the number in the words `other`.
     void merge(const std::int64_t* other) noexcept;
+    /// Moves carries, so that the words can be added to those of other packed numbers.
     void pack() noexcept;
     /// Returns the sum, rounded to a format.
     [[nodiscard]] double rounded(const FloatFormat& format) const noexcept;
@@ -70,7 +72,8 @@ class ExactNumber {
     struct Attempts;
     void add_doubles(const ExactKernels& kernels, const double* values, std::size_t count,
                      Attempts& attempts) noexcept;
-    /// Adds the parts of a loop. Zeros count as values only among the sums of the first `values`.
+    /// Adds the parts of a loop. Zeros count as values only among the sums of the first `values`
+    /// parts; other zeros are errors of exact additions.
     void add_parts(const double* parts, std::size_t values) noexcept;
     void empty_bins(ExactBins& bins) noexcept;
     void empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_t values) noexcept;
@@ -83,19 +86,19 @@ class ExactNumber {
     std::int64_t* words_;
 };
 
-/// Digits that a group of values needs: `digits` digits from the position `base`, and a word that
-/// counts infinities, NaNs and negative zeros if `special`.
+/// Words that represent the values of a group exactly: digits from a position on, and possibly a
+/// word that counts infinities, NaNs and negative zeros.
 struct ExactWindow {
-    int base = 0;
-    int digits = 1;
-    bool special = false;
+    int base = 0;          ///< position of the first digit, see FiniteValue
+    int digits = 1;        ///< number of digits
+    bool special = false;  ///< there is a word of counts
 
     [[nodiscard]] std::size_t words() const {
         return static_cast<std::size_t>(digits) + (special ? 1 : 0);
     }
     /// Returns the window of all values of a type.
     [[nodiscard]] static ExactWindow all(Type type);
-    /// Returns numbers whose maxima over ranks are the bounds of all ranks' values.
+    /// Returns the bounds of values for within(). Maxima over ranks are the bounds of all values.
     [[nodiscard]] static std::array<std::int64_t, 3> bounds(const ExactRange& range);
     /// Returns the window of values within bounds.
     [[nodiscard]] static ExactWindow within(const std::array<std::int64_t, 3>& bounds);
@@ -104,14 +107,15 @@ struct ExactWindow {
 [[nodiscard]] ExactRange range_of(const ExactKernels& kernels, Type type, const void* values,
                                   std::size_t count) noexcept;
 
-/// Writes values to window.words() arrays of `count` integers.
+/// Represents values as integers: window.words() arrays of `count` words.
 void to_words(const ExactWindow& window, Type type, const void* values, std::size_t count,
               std::int64_t* words) noexcept;
-/// Rounds sums of such integers to values.
+/// Rounds sums of such words to values.
 void from_words(const ExactWindow& window, Type type, const std::int64_t* words, std::size_t count,
                 void* values) noexcept;
 
-/// Sets out[i] to the exact sum of element i of `columns` arrays of `stride` elements each.
+/// Sets out[i], i < count, to the exact sum of element i of `number` arrays. The arrays start at
+/// `columns`, at distances of `stride` elements.
 void sum_columns(const ExactKernels& kernels, Type type, const void* columns, std::size_t stride,
                  std::size_t number, std::size_t count, void* out) noexcept;
 

@@ -15,7 +15,6 @@
 #endif
 
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 #include "run/reduce/kernel_elements.hpp"

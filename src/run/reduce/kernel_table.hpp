@@ -49,7 +49,7 @@ inline constexpr std::size_t kExactStep = kExactLanes * kExactSums;  ///< values
 inline constexpr std::size_t kExactParts = 2 * kExactStep;           ///< results of a loop
 inline constexpr std::size_t kExactTile = 256;                       ///< sums of a tile
 
-/// Sums of a tile of elements: sums[i] + errors[i], unless an error was lost.
+/// A tile of sums. Unless an error was lost, sum i is exactly sums[i] + errors[i].
 struct ExactTile {
     double sums[kExactTile];
     double errors[kExactTile];
@@ -59,21 +59,22 @@ struct ExactTile {
 /// Sums of values with equal sign and exponent, which are the upper 12 bits of a double.
 struct ExactBins {
     static constexpr std::size_t kCount = std::size_t{1} << 12;
-    static constexpr std::uint32_t kValuesMax = 2048;  ///< fractions of this number fit a sum
+    static constexpr std::uint32_t kValuesMax = 2048;  ///< 2048 fractions of 52 bits fit 64 bits
 
-    std::uint64_t sums[kCount];    ///< of the values' bits, modulo 2^64
+    std::uint64_t sums[kCount];    ///< sums of the values' bits, modulo 2^64
     std::uint16_t values[kCount];  ///< number of values in the sum
     bool full;                     ///< must be emptied before further additions
 };
 
-/// Values of an array of doubles, as bits without sign.
+/// Range of the magnitudes of an array of doubles. A magnitude is the bits without the sign.
 struct ExactRange {
-    std::uint64_t most = 0;                   ///< largest finite value
-    std::uint64_t least = ~std::uint64_t{0};  ///< least value but 0, minus 1
-    bool special = false;                     ///< there is an infinity, a NaN or a -0.0
+    std::uint64_t largest = 0;                           ///< of the finite values
+    std::uint64_t smallest_minus_1 = ~std::uint64_t{0};  ///< of the values other than 0
+    bool special = false;                                ///< there is an infinity, a NaN or a -0.0
 };
 
-/// Sum `count` numbers, a multiple of kExactStep. Return true if the sum of the parts is exact.
+/// Sum `count` numbers, a multiple of kExactStep, into kExactParts parts. Return true if the sum of
+/// the parts is exact.
 using ExactSumFn = bool (*)(const double* values, std::size_t count, double* parts) noexcept;
 using ExactProductsFn = bool (*)(const double* left, const double* right, std::size_t count,
                                  double* parts) noexcept;

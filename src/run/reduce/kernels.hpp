@@ -74,8 +74,8 @@ struct Prod : Arithmetic<Times> {
     }
 };
 
-// Equal operands differ at most in the sign of a zero: "or" returns -0.0, the lesser, and "and"
-// returns +0.0. All comparisons are evaluated without branches, so the compiler vectorises.
+// Equal operands differ at most in the sign of a zero: "or" of their bits gives -0.0, the minimum,
+// and "and" gives +0.0. No comparison branches, so the compiler can vectorise the loop.
 template <bool kMinimum, class T>
 T float_extreme(T left, T right) noexcept {
     using Word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

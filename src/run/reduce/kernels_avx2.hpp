@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernels_avx2.hpp - hand-written loops for instruction sets with AVX2 and F16C.
 //
-// Idea     Combines a register of elements at a time. A remainder is copied to a register, too.
+// Idea     A loop combines a register of elements at a time. A shorter remainder is first copied to
+//          a buffer of that size.
 // Why      For binary16, the processor has conversion instructions. For products of complex
 //          numbers, GCC 12.2 (-O3 -march=x86-64-v3) compiles the loop of kernels.hpp to fused
 //          multiply-add-subtract although contraction is off (tests/unit/reduce detects it).

@@ -94,7 +94,8 @@ struct Work {
     }
 };
 
-/// Returns true if cache lines of all targets begin at equal offsets, and no target is an operand.
+/// Returns true if streamed stores are possible: the targets have equal offsets in their cache
+/// lines, and no target is an operand.
 bool can_stream(const Work& work, std::size_t bytes) noexcept {
     const std::size_t size = work.reducer.element_bytes;
     if (bytes < kTileBytes) return false;
@@ -123,7 +124,8 @@ class MovedPointers {
     std::size_t count_;
 };
 
-/// Combines the tiles at `at` into `into`, which may be an operand, or equal `partial`.
+/// Combines `bytes` bytes at offset `at` of all operands, and stores the result to `into`, which
+/// may be in an operand or equal `partial`. `partial` has room for a tile.
 void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::size_t at,
                   std::size_t bytes) noexcept {
     const std::byte* left = work.operands[0] + at;
@@ -161,10 +163,10 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
         combine_tile(work, partial, partial, at, bytes);
         const std::byte* const result = partial;
         for (Targets rest = work.targets; !rest.empty();) {
-            const Targets some = rest.first(std::min(rest.size(), kPassPointersMax));
-            const MovedPointers targets(some, at);
+            const Targets group = rest.first(std::min(rest.size(), kPassPointersMax));
+            const MovedPointers targets(group, at);
             kBaselineKernels.copy({targets.data(), targets.size(), &result, 1, bytes, true});
-            rest = rest.subspan(some.size());
+            rest = rest.subspan(group.size());
         }
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // reduce.hpp - reduction kernels by type and operation; reductions of many operands.
 //
-// Idea     Sums of many operands stay in registers. Other operations combine tile by tile, so that
-//          a tile's partial result stays in the first-level cache. So each byte of an operand is
+// Idea     Sums of many operands stay in registers. Other operations combine tile by tile, and a
+//          tile's partial result stays in the first-level cache. So each byte of an operand is
 //          read from memory once, and each byte of a target is written once.
 #pragma once
 
@@ -63,9 +63,9 @@ class ReduceTable {
 /// Returns the kernel of the best instruction set that this processor can run, or nullptr.
 [[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
 
-/// Returns the kernel of Op::exact_sum for calls that add at most two values; nullptr if the type
-/// has no such operation. Then the plain sum is exact in the default floating-point state, which
-/// the kernel sets. A NaN may have any payload.
+/// Returns the kernel of Op::exact_sum for calls that add at most two values, or nullptr if the
+/// type has no such operation. The kernel sets the default floating-point state, in which the plain
+/// sum of two values is the exact sum, rounded once. A NaN may have any payload.
 [[nodiscard]] ReduceFn exact_pair_kernel(Type type) noexcept;
 
 /// Returns the loops of exact sums of the best instruction set that this processor can run.
@@ -74,9 +74,8 @@ class ReduceTable {
 /// Returns the names of the operations that a built-in type has, such as "sum prod", for messages.
 [[nodiscard]] std::string operations_of(Type type);
 
-/// Stores bypass the caches in calls in which the ranks of a node access at least this number of
-/// bytes: more data would not stay in the caches until it is read. On a Xeon of 2023, cached stores
-/// are faster at 16 MiB, and streamed stores from 32 MiB on.
+/// If the ranks of a node access at least this number of bytes in a call, stores bypass the caches:
+/// the data would be evicted before it is read.
 inline constexpr std::size_t kStreamBytesMin = std::size_t{32} << 20;
 
 /// Kind of stores. `streamed`: stores bypass the caches, if possible.

@@ -12,7 +12,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 #include "collectives/registry.hpp"

@@ -14,9 +14,7 @@
 // Holds    The form depends only on facts that are equal on all ranks.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <new>
 #include <optional>

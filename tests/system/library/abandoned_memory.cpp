@@ -5,9 +5,7 @@
 // freed: the heap does not hold all blocks that the ranks abandon.
 #include <atomic>
 #include <optional>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "weft/weft.hpp"
 

@@ -15,7 +15,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <span>
 #include <string_view>

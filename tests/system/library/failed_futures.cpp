@@ -5,8 +5,6 @@
 // second get() returns.
 #include <csignal>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "weft/weft.hpp"
 

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "check.hpp"

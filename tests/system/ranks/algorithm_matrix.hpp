@@ -2,18 +2,17 @@
 // algorithm_matrix.hpp - runs each collective by each algorithm that has programs for a team, and
 // each element type with each of its operations.
 //
-// Idea     The table of collectives and the registry of algorithms define which algorithms and
-//          which values of their parameters are tested. Each collective gets counts from zero to
-//          more than fits a bank, in place or not, and several roots. Algorithms that keep rank
-//          order get operations that do not commute; other algorithms must refuse them. In calls
-//          with counts, block sizes follow patterns, and blocks are packed, have gaps or are
-//          reversed.
+// Idea     The table of collectives and the registry of algorithms define the algorithms and the
+//          values of their parameters to test. The calls of a collective have several roots, are in
+//          place or not, and have counts from zero to more than a bank holds. Algorithms that keep
+//          rank order get operations that do not commute; other algorithms must refuse these. In
+//          calls with counts, block sizes follow patterns, and blocks are packed, have gaps or are
+//          in reverse order.
 // Next     matrix_caller.hpp makes a call and checks its result; collective_matrix.cpp has the
 //          other tests.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <vector>
 
@@ -220,7 +219,7 @@ class AlgorithmMatrix {
         }
     }
 
-    /// Number of local peers to which a program can expose blocks.
+    /// Largest team in which a program can expose blocks to all local peers.
     static constexpr Rank kExposersMax = 8;
 
     MatrixCaller& caller_;

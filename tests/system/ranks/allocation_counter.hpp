@@ -3,8 +3,7 @@
 //
 // Idea     The executable defines malloc() and similar functions, which the C library and operator
 //          new use. Each counts its call and calls the C library's function.
-// Limits   Cannot count with a sanitizer that has its own allocator, or with another C library than
-//          GNU's.
+// Limits   The counter needs the GNU C library, and no sanitizer that has its own allocator.
 #pragma once
 
 #include <cstdint>

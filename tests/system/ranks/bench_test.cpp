@@ -57,6 +57,7 @@ Words joined(Words words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
     return words;
 }
+
 /// Fields of each result.
 const Words kResultFields{"algorithm", "bytes",       "iterations",  "min_us",
                           "median_us", "p99_us",      "max_us",      "stddev_us",
@@ -230,7 +231,7 @@ TEST(BenchSweepTest, ThePageIsOneFileWithPlotsAndMarksTheFastest) {
     std::remove(path.c_str());
 }
 
-TEST(BenchChoiceTest, TheEnvironmentsAlgorithmIsTimedAndNamed) {
+TEST(BenchChoiceTest, AnAlgorithmSetByTheEnvironmentIsTimedAndNamed) {
     // `auto` must use the environment's algorithm also after another algorithm.
     const Json object = object_of({"-n", "4", "-x", "WEFT_ALLREDUCE=a2,a2"},
                                   {"allreduce", "--bytes", "8", "--algorithm", "auto",
@@ -270,7 +271,7 @@ TEST(BenchChoiceTest, AllOmitsAlgorithmsThatCannotRunHere) {
         object_of({"-n", "2", "--nodes", "2"}, {"broadcast", "--bytes", "8", "--algorithm", "all"});
     for (const Json& row : two_nodes["results"]) EXPECT_NE(row["algorithm"], "mapped");
     EXPECT_GE(two_nodes["results"].size(), 5U);
-    // Two trees between nodes need more put targets for long vectors than a bank has.
+    // For long buffers, two trees between nodes need more put targets than a bank has.
     const Outcome outcome = run_bench({"-n", "4", "--nodes", "4"},
                                       {"allreduce", "--bytes", "800K", "--algorithm", "all",
                                        "--iterations", "1", "--warmup", "0", "--batches", "1"});

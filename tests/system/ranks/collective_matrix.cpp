@@ -9,13 +9,12 @@
 //          schedules together cover all pairs of shapes. Floating-point sums that round have no
 //          exact reference, so for them all ranks must get the same bits. Rank 0 prints the number
 //          of calls of each kind as a JSON object for each runtime; the test detects missing calls.
-// Fails    with status 1 and a line on stderr if a result is wrong.
+// Fails    If a result is wrong, the program prints a line to stderr and exits with status 1.
 // Next     algorithm_matrix.hpp has the named algorithms; matrix_caller.hpp makes a call and checks
 //          its result.
 #include <fmt/format.h>
 #include <pmix.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -50,12 +49,14 @@ struct Shape {
     Op op;
     std::size_t count;
     bool in_place = false;
-    std::size_t shift = 0;
+    std::size_t shift = 0;  ///< bytes between an aligned address and the buffers
 };
+constexpr bool kInPlace = true;
+constexpr bool kSeparate = false;
 
 class CollectiveMatrix {
   public:
-    explicit CollectiveMatrix(Runtime& runtime, Depth depth)
+    CollectiveMatrix(Runtime& runtime, Depth depth)
         : runtime_(runtime),
           caller_(runtime.world()),
           world_(runtime.world()),
@@ -141,19 +142,21 @@ class CollectiveMatrix {
         for (std::size_t i = 0; i < kCounts.size(); ++i) {
             if (depth_ == Depth::sample && i % 3 != turn_ % 3) continue;
             const std::size_t count = kCounts[i];
-            for (const Shape& shape : {Shape{samples_of(Type::float64), Op::sum, count},
-                                       Shape{samples_of(Type::int32), Op::max, count, true},
-                                       Shape{samples_of(Type::uint8), Op::bxor, count, false, 1},
-                                       Shape{oracle::affine_samples(), Op::user, count}})
+            for (const Shape& shape :
+                 {Shape{samples_of(Type::float64), Op::sum, count},
+                  Shape{samples_of(Type::int32), Op::max, count, kInPlace},
+                  Shape{samples_of(Type::uint8), Op::bxor, count, kSeparate, 1},
+                  Shape{oracle::affine_samples(), Op::user, count}})
                 call(schedule, shape);
         }
         const auto count_at = [&](std::size_t step) { return kCounts[(turn_ + step) % 7]; };
-        for (const Shape& shape : {Shape{samples_of(Type::float32), Op::prod, 3, true, 2},
-                                   Shape{samples_of(Type::int64), Op::min, 6},
-                                   Shape{samples_of(Type::int16), Op::lor, 9},
-                                   Shape{samples_of(Type::int8), Op::band, count_at(0), true},
-                                   Shape{samples_of(Type::uint32), Op::bor, count_at(3), false, 3},
-                                   Shape{samples_of(Type::uint64), Op::sum, count_at(5), false, 8}})
+        for (const Shape& shape :
+             {Shape{samples_of(Type::float32), Op::prod, 3, kInPlace, 2},
+              Shape{samples_of(Type::int64), Op::min, 6},
+              Shape{samples_of(Type::int16), Op::lor, 9},
+              Shape{samples_of(Type::int8), Op::band, count_at(0), kInPlace},
+              Shape{samples_of(Type::uint32), Op::bor, count_at(3), kSeparate, 3},
+              Shape{samples_of(Type::uint64), Op::sum, count_at(5), kSeparate, 8}})
             call(schedule, shape);
         same_bits<double>(schedule, 6);
         same_bits<float>(schedule, 100);
@@ -161,11 +164,11 @@ class CollectiveMatrix {
 
     /// Makes calls of thousands of elements.
     void large_calls(const std::string& schedule) {
-        for (const Shape& shape : {Shape{oracle::affine_samples(), Op::user, 300, true},
-                                   Shape{samples_of(Type::float64), Op::sum, 4097, false, 4},
-                                   Shape{samples_of(Type::uint16), Op::sum, 100'003, true, 1},
+        for (const Shape& shape : {Shape{oracle::affine_samples(), Op::user, 300, kInPlace},
+                                   Shape{samples_of(Type::float64), Op::sum, 4097, kSeparate, 4},
+                                   Shape{samples_of(Type::uint16), Op::sum, 100'003, kInPlace, 1},
                                    Shape{samples_of(Type::int8), Op::lxor, 5000},
-                                   Shape{samples_of(Type::uint32), Op::max, 3001, true},
+                                   Shape{samples_of(Type::uint32), Op::max, 3001, kInPlace},
                                    Shape{samples_of(Type::uint64), Op::prod, 2049}})
             call(schedule, shape);
         same_bits<double>(schedule, 8192);
@@ -175,7 +178,7 @@ class CollectiveMatrix {
     void largest_calls(const std::string& schedule) {
         const oracle::Samples& affine = oracle::affine_samples();
         call(schedule, {samples_of(Type::float64), Op::max, kLargestBytes / sizeof(double)});
-        call(schedule, {affine, Op::user, kLargestBytes / affine.bytes, true});
+        call(schedule, {affine, Op::user, kLargestBytes / affine.bytes, kInPlace});
     }
 
     /// Sums random values that round: all ranks must get the same bits.
@@ -202,7 +205,7 @@ class CollectiveMatrix {
             auto halves = world_.split(me % 2, -me);
             auto third = world_.split(me % 3 == 0 ? 7 : -1, me);
             caller_.check(halves.has_value() && third.has_value() == (me % 3 == 0),
-                          "a split gives the teams of this rank");
+                          "split: wrong teams");
             std::vector<Request> requests;
             std::int64_t in_half = me;
             std::int64_t in_third = 1;
@@ -222,12 +225,11 @@ class CollectiveMatrix {
             std::int64_t expected = 0;
             for (Rank r = me % 2; r < world_.size(); r += 2) expected += r;
             caller_.check(in_half == expected && in_world == world_.size(),
-                          "sums over a split team and the world");
+                          "wrong sum over a split team or over the world");
             caller_.check(!third || in_third == (world_.size() + 2) / 3,
-                          "the sum over each third rank");
-            // Reversed keys reverse the order of ranks.
+                          "wrong sum over every third rank");
             caller_.check(halves->rank() == halves->size() - 1 - me / 2,
-                          "the order of ranks by keys");
+                          "keys in reverse order do not reverse the order of ranks");
             halves->free();
             if (third) third->free();
         }
@@ -260,7 +262,7 @@ class CollectiveMatrix {
             if (!rest) continue;
             auto next = rest->split(0, me);
             caller_.check(next->allreduce(std::int64_t{1}, Op::sum) == rest->size(),
-                          "sum over a reused region");
+                          "wrong sum of a team with a reused region");
             next->free();
         }
         if (rest) rest->free();
@@ -283,7 +285,7 @@ class CollectiveMatrix {
             const Call call = trial.call();
             world_.allreduce(call.in, call.out, call.count,
                              UserOp(samples.combine, nullptr, samples.bytes, !ordered));
-            caller_.check(trial.check().empty(), "allreduce by a short-lived operation");
+            caller_.check(trial.check().empty(), "wrong allreduce by a short-lived operation");
         }
     }
 

@@ -6,7 +6,6 @@
 // usage: weft_direct_moves broadcast|allgather|scatter|allreduce DOUBLES CALLS heap|own
 //
 // DOUBLES is the size of a block or, for collectives without blocks, of the buffer.
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>

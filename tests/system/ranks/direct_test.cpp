@@ -101,19 +101,22 @@ TEST(DirectMovesTest, EachTransferMethodReadsAndWritesEachByteOnce) {
             const Moved allreduce = moved("allreduce");
             const Moved allgather = moved("allgather");
             const bool copied = std::string(method) == "copy";
-            // Returns the sum; one of the two must be 0, depending on the method.
-            const auto both = [&](std::uint64_t in_place, std::uint64_t by_kernel) {
+            // Returns the bytes of the method, after a check that the other method moved none.
+            const auto moved_bytes = [&](std::uint64_t in_place, std::uint64_t by_kernel) {
                 EXPECT_EQ(copied ? in_place : by_kernel, 0U);
                 return in_place + by_kernel;
             };
-            EXPECT_EQ(both(broadcast.read_in_place, broadcast.read_by_kernel) +
-                          both(broadcast.written_in_place, broadcast.written_by_kernel),
+            EXPECT_EQ(moved_bytes(broadcast.read_in_place, broadcast.read_by_kernel) +
+                          moved_bytes(broadcast.written_in_place, broadcast.written_by_kernel),
+                      peers * bytes)
+                << "either the root writes or its peers read";
+            EXPECT_EQ(moved_bytes(allreduce.read_in_place, allreduce.read_by_kernel),
                       peers * bytes);
-            EXPECT_EQ(both(allreduce.read_in_place, allreduce.read_by_kernel), peers * bytes);
-            EXPECT_EQ(both(allreduce.written_in_place, allreduce.written_by_kernel), peers * bytes);
-            EXPECT_EQ(both(allgather.read_in_place, allgather.read_by_kernel),
+            EXPECT_EQ(moved_bytes(allreduce.written_in_place, allreduce.written_by_kernel),
+                      peers * bytes);
+            EXPECT_EQ(moved_bytes(allgather.read_in_place, allgather.read_by_kernel),
                       peers * static_cast<std::uint64_t>(ranks) * bytes);
-            EXPECT_EQ(both(allgather.written_in_place, allgather.written_by_kernel), 0U);
+            EXPECT_EQ(moved_bytes(allgather.written_in_place, allgather.written_by_kernel), 0U);
         }
     }
 }

@@ -39,8 +39,8 @@ void call(Team& world, std::string_view what, bool differs) {
             world.allreduce(in.data(), out.data(), 4, Type::float64, Op::sum);
         }
     } else if (what == "root-continues") {
-        // The root does not wait in a broadcast. When the other ranks ask for its call, it is
-        // already in the barrier.
+        // The root does not wait in a broadcast: it is already in the barrier when the other ranks
+        // ask for its call.
         world.broadcast(in.data(), differs ? 5 : 4, Type::float64, world.size() - 1);
         world.barrier();
     } else if (what == "started") {

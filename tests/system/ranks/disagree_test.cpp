@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: ranks that disagree about a call do not hang, but soon get an error that names two ranks
-// and the call of each, with its number. These are calls of the program, such as alloc, not the
-// reductions inside them. Method: run disagree.cpp, in which the last rank makes another call.
+// Goal: ranks that disagree about a call do not hang. They soon get an error that names two ranks,
+// the call of each, and its number. The error names calls of the program, such as alloc, and not
+// the reductions inside them. Method: run disagree.cpp, in which the last rank makes another call.
 #include <gtest/gtest.h>
 
 #include <regex>
@@ -16,8 +16,8 @@ constexpr int kCaught = 40;  ///< status of disagree.cpp after an error about ar
 /// A case of disagree.cpp, and the calls that the error must name.
 struct Disagreement {
     std::string name;           ///< argument of disagree.cpp
-    std::string of_last;        ///< begin of the last rank's call
-    std::string of_others;      ///< begin of the other ranks' call
+    std::string last_call;      ///< start of the text about the last rank's call
+    std::string other_call;     ///< start of the text about the other ranks' call
     std::string number = "10";  ///< index of the call: disagree.cpp makes ten barriers before it
 };
 
@@ -27,9 +27,7 @@ TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
     const auto& [disagreement, options] = GetParam();
     const Outcome outcome = run_ranks(options, {rank_program("disagree"), disagreement.name});
     EXPECT_EQ(outcome.status, kCaught) << outcome.errors;
-    // Ranks compare calls after a second and have two seconds to end. The rest is for slow
-    // machines.
-    EXPECT_LT(outcome.seconds, 10);
+    EXPECT_LT(outcome.seconds, 10) << "ranks compare calls after 1 s and have 2 s to end";
     const std::regex message("caught: (?:\\w+: )?ranks disagree about call " + disagreement.number +
                              " of team 0: "
                              "rank ([0-9]+) called (.*); rank ([0-9]+) called (.*)");
@@ -38,10 +36,10 @@ TEST_P(DisagreeTest, TheErrorNamesBothRanksAndBothCalls) {
     const bool last_first = found[1] == "3";  // the last rank is named first
     EXPECT_NE(found[1], found[3]);
     EXPECT_TRUE(last_first || found[3] == "3") << found[0];
-    const std::string of_last = found[last_first ? 2 : 4];
-    const std::string of_others = found[last_first ? 4 : 2];
-    EXPECT_TRUE(of_last.starts_with(disagreement.of_last)) << of_last;
-    EXPECT_TRUE(of_others.starts_with(disagreement.of_others)) << of_others;
+    const std::string last_call = found[last_first ? 2 : 4];
+    const std::string other_call = found[last_first ? 4 : 2];
+    EXPECT_TRUE(last_call.starts_with(disagreement.last_call)) << last_call;
+    EXPECT_TRUE(other_call.starts_with(disagreement.other_call)) << other_call;
 }
 
 std::vector<Disagreement> disagreements() {

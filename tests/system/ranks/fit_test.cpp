@@ -112,7 +112,8 @@ TEST(FitTest, ParametersAreWrittenForOtherCommands) {
     std::remove(path.c_str());
 }
 
-/// Binds each rank to a processor, as some launchers do. The parameter then has its built-in value.
+/// Binds each rank to a processor, as some launchers do. The parameter near_turn_ns then has its
+/// built-in value, 900.
 TEST(FitTest, TurnsAreNotMeasuredForBoundRanks) {
     cpu_set_t usable;
     ASSERT_EQ(sched_getaffinity(0, sizeof usable, &usable), 0);
@@ -203,8 +204,7 @@ TEST(TuneTest, TheFastestAlgorithmOverAllJobsIsChosen) {
     };
     lab::Json object = tune("2");
     ASSERT_EQ(object["points"][0]["jobs"], 2) << object;
-    // Change the file: in the first job the last candidate was a thousand times faster than the
-    // others.
+    // In the first job of the changed file, the last candidate is much faster than the others.
     lab::Json& tried = object["points"][0]["tried"];
     ASSERT_GT(tried.size(), 1U);
     for (lab::Json& entry : tried) entry["jobs_us"][0] = &entry == &tried.back() ? 0.001 : 1.0;
@@ -218,14 +218,15 @@ TEST(TuneTest, TheFastestAlgorithmOverAllJobsIsChosen) {
         "tried": [{"algorithm": "a2", "jobs_us": ["quick"]}]}]})");
     const Outcome refused =
         run_command({weft, "tune", "barrier", "--ranks", "2", "--output", path});
-    EXPECT_EQ(refused.status, 2) << refused.errors;
+    EXPECT_EQ(refused.status, 2) << "\"quick\" is not a time: " << refused.errors;
     std::remove(path.c_str());
 }
 
 TEST(TuneTest, RanksWithDifferentFilesAreRefused) {
     const std::string folder = testing::TempDir();
     const std::string weft = std::string(RANK_PROGRAMS) + "/weft";
-    // The files differ by a space. In the script $0 is 1 or 2: the number of different files.
+    // The files differ by a space; the first has 42 bytes. In the script, $0 is the number of
+    // different files, 1 or 2.
     write(folder + "weft_tune_0.json", R"({"schema": "weft-tuning-1", "choices": []})");
     write(folder + "weft_tune_1.json", R"({"schema": "weft-tuning-1",  "choices": []})");
     const std::string script = "WEFT_TUNING=" + folder +

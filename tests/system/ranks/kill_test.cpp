@@ -41,7 +41,7 @@ double now_s() {
     return 1e-9 * static_cast<double>(base::monotonic_ns());
 }
 
-/// Returns the process of a rank, or 0 if it does not run yet.
+/// Returns the process id of a rank, or 0 if the rank does not run yet.
 pid_t find_rank(const RunningProgram& job, int rank) {
     const std::string variable = fmt::format("PMIX_RANK={}", rank);
     for (const pid_t pid : job.processes()) {
@@ -53,7 +53,8 @@ pid_t find_rank(const RunningProgram& job, int rank) {
     return 0;
 }
 
-/// Kills the rank at kill.time_s, or later as soon as it runs; returns false if not within 20 s.
+/// Kills the rank at kill.time_s or, if it does not run yet, as soon as it does. Gives up after
+/// 20 s and returns false.
 bool kill_rank(const RunningProgram& job, const Kill& kill, double started_s) {
     while (now_s() < started_s + kill.time_s) ::poll(nullptr, 0, 1);
     for (const double deadline = now_s() + 20; now_s() < deadline;) {

@@ -23,8 +23,8 @@ inline std::set<std::string> shared_files() {
     return names;
 }
 
-/// Returns the present files that are not in `before` and still exist after 30 s: within this time,
-/// jobs of other tests remove theirs. Returns early if no such file is left.
+/// Returns the files that are new since `before` and still exist after 30 s: within this time, jobs
+/// of other tests remove theirs. Returns early if no such file is left.
 inline std::set<std::string> new_shared_files(const std::set<std::string>& before) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     std::set<std::string> added = shared_files();
@@ -37,7 +37,7 @@ inline std::set<std::string> new_shared_files(const std::set<std::string>& befor
     return added;
 }
 
-/// Returns the different lines that match the pattern as a whole.
+/// Returns the lines that match the whole pattern, without repetitions.
 inline std::set<std::string> lines_like(const std::string& text, const std::string& pattern) {
     std::set<std::string> found;
     const std::regex wanted(pattern);

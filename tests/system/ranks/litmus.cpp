@@ -3,11 +3,11 @@
 //
 // usage: weft_litmus [--rounds N] [--storm PUTS] [--distance N] [--stuck 1]
 //
-// Idea     In each test a rank reads values that another rank has put, and compares them with the
+// Idea     In each test, a rank reads values that another rank has put, and compares them with the
 //          values that must be visible then. Each rank is writer and reader: rank r writes to rank
 //          r + distance and reads the values of rank r - distance. Rank 0 prints the number of
-//          comparisons of each test. With --stuck rank 0 waits for a value that no rank writes.
-// Fails    If a value is wrong, prints the value and exits with status 1. The program has no
+//          comparisons of each test. With --stuck, rank 0 waits for a value that no rank writes.
+// Fails    If a value is wrong, the program prints it and exits with status 1. The program has no
 //          deadline; litmus_test.cpp has one.
 #include <fmt/format.h>
 
@@ -17,7 +17,6 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <vector>
 #include <weft/weft.hpp>

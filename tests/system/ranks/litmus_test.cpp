@@ -17,32 +17,31 @@ namespace {
 struct LitmusRun {
     std::string name;
     Words options;
-    Words program;              ///< options of litmus
-    Words settings;             ///< environment variables
+    Words program = {};         ///< options of litmus
+    Words settings = {};        ///< environment variables
     bool is_short = false;      ///< also run in the short form
     std::string provider = {};  ///< the test is skipped if this provider is not available
 };
 
 std::vector<LitmusRun> runs() {
+    constexpr bool kBothForms = true;
+    const Words two_nodes{"-n", "2", "--nodes", "2"};
+    const Words few_rounds{"--rounds", "14", "--storm", "1000"};
     std::vector<LitmusRun> all{
-        {"one_node", {"-n", "4"}, {"--rounds", "100", "--storm", "100000"}, {}, true},
-        {"one_rank", {"-n", "1"}, {}, {}, true},
-        {"two_nodes", {"-n", "2", "--nodes", "2"}, {"--rounds", "30", "--storm", "5000"}, {}, true},
-        {"mixed", {"--layout", "2,1"}, {"--rounds", "14", "--storm", "1000"}, {}, true},
-        {"mixed_distance_2", {"--layout", "2,2"}, {"--distance", "2"}, {}, false},
-        {"three_nodes", {"-n", "3", "--nodes", "3"}, {}, {}, false},
-        {"progress_thread",
-         {"-n", "2", "--nodes", "2"},
-         {"--rounds", "14", "--storm", "1000"},
-         {"WEFT_PROGRESS=thread"},
-         true},
-        {"storm", {"-n", "2", "--nodes", "2"}, {"--rounds", "7", "--storm", "100000"}, {}, false},
+        {"one_node", {"-n", "4"}, {"--rounds", "100", "--storm", "100000"}, {}, kBothForms},
+        {"one_rank", {"-n", "1"}, {}, {}, kBothForms},
+        {"two_nodes", two_nodes, {"--rounds", "30", "--storm", "5000"}, {}, kBothForms},
+        {"mixed", {"--layout", "2,1"}, few_rounds, {}, kBothForms},
+        {"mixed_distance_2", {"--layout", "2,2"}, {"--distance", "2"}},
+        {"three_nodes", {"-n", "3", "--nodes", "3"}},
+        {"progress_thread", two_nodes, few_rounds, {"WEFT_PROGRESS=thread"}, kBothForms},
+        {"storm", two_nodes, {"--rounds", "7", "--storm", "100000"}},
     };
     // Each notify strategy, also if it is not the provider's default.
     for (const char* notify : {"immediate", "ordered", "delivery", "cells"}) {
         all.push_back({std::string("notify_") + notify,
-                       {"-n", "2", "--nodes", "2"},
-                       {"--rounds", "14", "--storm", "1000"},
+                       two_nodes,
+                       few_rounds,
                        {std::string("WEFT_NOTIFY=") + notify},
                        std::string_view(notify) == "delivery",
                        "tcp;ofi_rxm"});
@@ -52,12 +51,8 @@ std::vector<LitmusRun> runs() {
         const bool is_short = std::string_view(provider) == "shm";
         const std::string storm = slow ? "100" : long_forms() ? "100000" : "2000";
         const Words program{"--rounds", slow ? "7" : "20", "--storm", storm};
-        all.push_back({"provider_" + as_name(provider),
-                       {"-n", "2", "--nodes", "2"},
-                       program,
-                       {},
-                       is_short,
-                       provider});
+        all.push_back(
+            {"provider_" + as_name(provider), two_nodes, program, {}, is_short, provider});
         all.push_back(
             {"mixed_" + as_name(provider), {"--layout", "2,1"}, program, {}, false, provider});
     }
@@ -81,7 +76,7 @@ TEST_P(LitmusTest, EveryReadReturnsAnAllowedValue) {
     EXPECT_EQ(outcome.errors, "");
     ASSERT_EQ(outcome.status, 0) << outcome.errors;
     const auto report = lab::read_json(outcome.output);
-    EXPECT_EQ(report.at("checked").size(), 12U);
+    EXPECT_EQ(report.at("checked").size(), 12U) << "litmus.cpp has 12 tests";
     for (const auto& [test, compared] : report.at("checked").items())
         EXPECT_GT(compared, 0) << test;
 }

@@ -24,11 +24,12 @@ std::vector<Launch> launches() {
         if (n == 2 || n == 3 || n == 5 || n == 8 || (long_forms() && n > 1))
             all.push_back(launch_of(n, n));
     }
-    all.push_back({"layout_3_1_4", 8, 3, {"--layout", "3,1,4"}});
-    all.push_back({"layout_3_3_3", 9, 3, {"--layout", "3,3,3"}});
-    if (long_forms()) all.push_back({"layout_5_5_5", 15, 3, {"--layout", "5,5,5"}});
-    all.push_back({"mpirun", 4, 1, {}});
-    all.push_back({"mpirun_regrouped", 4, 2, {}, {"WEFT_NODES=2"}});
+    all.push_back(launch_with_layout({3, 1, 4}));
+    all.push_back(launch_with_layout({3, 3, 3}));
+    if (long_forms()) all.push_back(launch_with_layout({5, 5, 5}));
+    all.push_back({.name = "mpirun", .ranks = 4});
+    all.push_back(
+        {.name = "mpirun_regrouped", .ranks = 4, .nodes = 2, .settings = {"WEFT_NODES=2"}});
     return all;
 }
 

@@ -31,7 +31,7 @@ const ProviderCase kProviders[] = {
     {"tcp;ofi_rxm",
      {"cells", "immediate", "delivery", "ordered"},
      {"fence"},
-     {"", 5, 3, {"--layout", "2,1,2"}}},
+     launch_with_layout({2, 1, 2})},
     {"net", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(4, 4)},
     {"tcp", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(4, 4)},
     {"shm", {"cells", "immediate", "delivery", "ordered"}, {"fence"}, launch_of(5, 5)},
@@ -42,8 +42,8 @@ const ProviderCase kProviders[] = {
      launch_of(2, 2)},
 };
 
-const Launch kFullLaunches[] = {
-    launch_of(2, 2), launch_of(4, 2), launch_of(5, 5), {"", 8, 3, {"--layout", "3,1,4"}}};
+const Launch kFullLaunches[] = {launch_of(2, 2), launch_of(4, 2), launch_of(5, 5),
+                                launch_with_layout({3, 1, 4})};
 
 std::string joined(const Words& words) {
     std::string text;

@@ -2,13 +2,14 @@
 // ranks_job.hpp - runs a program as a job for a test.
 #pragma once
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tests/support/full_mode.hpp"
@@ -69,19 +70,25 @@ inline std::optional<Outcome> run_under_mpirun(int ranks, const Words& program,
     return run_command(command, settings);
 }
 
-/// A job to run; by mpirun if it has no options of `weft run`.
+/// A job to run.
 struct Launch {
     std::string name;
     int ranks = 1;
     int nodes = 1;
-    Words options;
+    Words options;        ///< of `weft run`; empty: mpirun starts the job
     Words settings = {};  ///< environment variables
 };
 inline Launch launch_of(int ranks, int nodes) {
-    return {"n" + std::to_string(ranks) + "_nodes" + std::to_string(nodes),
-            ranks,
-            nodes,
-            {"-n", std::to_string(ranks), "--nodes", std::to_string(nodes)}};
+    return {.name = fmt::format("n{}_nodes{}", ranks, nodes),
+            .ranks = ranks,
+            .nodes = nodes,
+            .options = {"-n", std::to_string(ranks), "--nodes", std::to_string(nodes)}};
+}
+inline Launch launch_with_layout(const std::vector<int>& ranks_of_nodes) {
+    return {.name = fmt::format("layout_{}", fmt::join(ranks_of_nodes, "_")),
+            .ranks = std::accumulate(ranks_of_nodes.begin(), ranks_of_nodes.end(), 0),
+            .nodes = static_cast<int>(ranks_of_nodes.size()),
+            .options = {"--layout", fmt::format("{}", fmt::join(ranks_of_nodes, ","))}};
 }
 inline std::optional<Outcome> run_launch(const Launch& launch, const Words& program) {
     if (launch.options.empty()) return run_under_mpirun(launch.ranks, program, launch.settings);

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>

@@ -60,11 +60,7 @@ bool make_calls(weft::Team& world) {
 void get_stuck(const std::string& mode, double seconds) {
     if (mode != "stop") sleep_for(0.3);  // until the other ranks are waiting
     print_line("stuck");
-    if (mode == "stop") {
-        stop_for(seconds);
-    } else {
-        sleep_for(seconds);
-    }
+    mode == "stop" ? stop_for(seconds) : sleep_for(seconds);
 }
 
 int run(const std::string& mode, int rank, double seconds) {

@@ -245,8 +245,8 @@ TEST(StatsTest, CallsAndBytesAreCountedExactly) {
     }
 }
 
-/// A comparison has the times at which rank 0 asked and got the answers, and the clock of each
-/// rank. The second one is the shortest.
+/// Each round has the times at which rank 0 asked and got the answers, then the clock of each rank.
+/// The second round is the shortest.
 TEST(ClocksTest, TheShortestRoundTripGivesTheOffset) {
     const run::ClockOffsets found = run::offsets_of({{1000, 3000, {2000, 9000}},
                                                      {5000, 5100, {5050, 5000 + 50 + 777}},

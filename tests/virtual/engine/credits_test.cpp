@@ -131,8 +131,9 @@ TEST(Credits, ARootRunsOneWindowAheadAndReportsItsWait) {
     run::Operation& late = pair.issue(0, call);
     (void)pair.job.engine(0).poll();
     EXPECT_FALSE(late.ended());
-    EXPECT_NE(pair.job.describe().find("waiting for rank 1 to complete earlier calls (says 0)"),
-              std::string::npos)
+    EXPECT_NE(
+        pair.job.describe().find("waiting for rank 1 to complete earlier calls (has completed 0)"),
+        std::string::npos)
         << pair.job.describe();
     // Credit is returned for a quarter of a window at a time.
     const auto batch = static_cast<std::uint32_t>(pair.team.states[0]->cells->batch());
