@@ -4,9 +4,8 @@
 // Idea     Blocking, started and prepared calls, calls with spans, user operations and named
 //          algorithms must throw an error with the right status and message. After each group of
 //          calls, the team must work as before. Groups that a rank refuses without other ranks run
-//          twice: all ranks make the invalid calls, then only the last rank does. refusals.c tests
-//          the C interface.
-// Fails    with a line on stderr and status 1 if a check fails.
+//          twice: all ranks make the invalid calls, then only the last rank does.
+// Next     refusals.c tests the C interface.
 #include <fmt/format.h>
 
 #include <cstdint>

@@ -4,8 +4,8 @@
  *
  * Idea     The program forks its ranks. They exchange start-up data by the functions barrier_*()
  *          and allgather() below, in shared memory.
- * Fails    if weft_init_with() waits for a rank that could not start, if freeing a team waits for
- *          other members or keeps its table entry, or if a team needs ranks outside of it. */
+ * Checks   weft_init_with() does not wait for a rank that could not start. Freeing a team does not
+ *          wait for other members, and frees its table entry. A team needs no other ranks. */
 #define _DEFAULT_SOURCE
 #include <sched.h>
 #include <stdlib.h>

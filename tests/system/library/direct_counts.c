@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// direct_counts.c - repeats one call with the same buffers, without checks of the result. The
-// caller, library_test.cpp, sets WEFT_STATS=1 and reads from the table how many bytes the ranks
+// direct_counts.c - repeats one call with the same buffers, without checks of the result.
+// library_test.cpp runs it with WEFT_STATS=1, and reads from the table how many bytes the ranks
 // have accessed in each other's memory.
 //
 // usage: weft_direct_counts COLLECTIVE DOUBLES CALLS malloc|weft_alloc
@@ -21,9 +21,6 @@ static weft_status call(const char* collective, size_t count) {
     if (strcmp(collective, "broadcast") == 0) return weft_broadcast(world, in, count, type, 0);
     if (strcmp(collective, "allreduce") == 0)
         return weft_allreduce(world, in, out, count, type, WEFT_SUM);
-    if (strcmp(collective, "reduce") == 0)
-        return weft_reduce(world, in, out, count, type, WEFT_SUM, 0);
-    if (strcmp(collective, "scan") == 0) return weft_scan(world, in, out, count, type, WEFT_SUM);
     if (strcmp(collective, "reduce_scatter") == 0)
         return weft_reduce_scatter(world, in, out, count, type, WEFT_SUM);
     if (strcmp(collective, "gather") == 0) return weft_gather(world, in, out, count, type, 0);

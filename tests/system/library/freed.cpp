@@ -11,8 +11,8 @@
 //          of rank 1 are delivered. Collective calls use a star around rank 0, so they send no
 //          message from rank 1 to rank 2: such a message would be delivered after the put, and
 //          delay rank 2 until the put can do no harm.
-// Fails    with a line on stderr and status 1 if a byte has changed, or if the second allocation
-//          has another address.
+// Fails    The program exits with status 1 if a byte has changed, or if the second allocation has
+//          another address.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -12,7 +12,7 @@ enum { kX = 3, kY = 4, kZ = 5, kLarge = 1 << 17 };
 /// Symmetric memory of the tests.
 struct field {
     double cells[kX][kY][kZ];  ///< row-major
-    double turned[kZ][kY][kX];
+    double transposed[kZ][kY][kX];
     uint64_t signal, count;
     double sum;
     float narrow;
@@ -36,15 +36,17 @@ static double value(int rank, int x, int y, int z) {
     return 1000 * rank + 100 * x + 10 * y + z + 1;
 }
 
+// Initialisers of weft_block_grid: bytes of a block, dimensions, counts, strides in the destination
+// and in the source.
 static const size_t counts[3] = {kX, kY, kZ};
-static const ptrdiff_t straight[3] = {kY * kZ * 8, kZ * 8, 8};
-static const ptrdiff_t turning[3] = {8, kX * 8, kY* kX * 8};
+static const ptrdiff_t row_major_strides[3] = {kY * kZ * 8, kZ * 8, 8};
+static const ptrdiff_t transposed_strides[3] = {8, kX * 8, kY* kX * 8};
 
 /// Transposes a box by a put into `at`, which names memory of the peer, and gets it back.
 static void transpose(double* at, const double* stored, uint64_t* signal) {
     static double box[kX][kY][kZ], back[kX][kY][kZ];
-    const weft_block_grid out = {8, 3, counts, turning, straight};
-    const weft_block_grid in = {8, 3, counts, straight, turning};
+    const weft_block_grid out = {8, 3, counts, transposed_strides, row_major_strides};
+    const weft_block_grid in = {8, 3, counts, row_major_strides, transposed_strides};
     for (int x = 0; x < kX; ++x)
         for (int y = 0; y < kY; ++y)
             for (int z = 0; z < kZ; ++z) box[x][y][z] = value(my_rank, x, y, z);
@@ -61,7 +63,7 @@ static void transpose(double* at, const double* stored, uint64_t* signal) {
 
 static void boxes(void) {
     clear();
-    transpose(&field->turned[0][0][0], &field->turned[0][0][0], &field->signal);
+    transpose(&field->transposed[0][0][0], &field->transposed[0][0][0], &field->signal);
     clear();
     static double own[kX * kY * kZ];
     void* name = NULL;
@@ -191,15 +193,15 @@ static void sums(void) {
 }
 
 static void refusals(void) {
-    const weft_block_grid none = {8, 0, counts, straight, straight};
-    const weft_block_grid nine = {8, 9, counts, straight, straight};
-    const weft_block_grid no_counts = {8, 3, NULL, straight, straight};
-    const ptrdiff_t far[3] = {straight[0], straight[1], 1 << 30};
-    const ptrdiff_t back[3] = {straight[0], -(ptrdiff_t)sizeof *field * 1000000, 8};
-    const weft_block_grid beyond = {8, 3, counts, far, straight};
-    const weft_block_grid before = {8, 3, counts, back, straight};
+    const weft_block_grid none = {8, 0, counts, row_major_strides, row_major_strides};
+    const weft_block_grid nine = {8, 9, counts, row_major_strides, row_major_strides};
+    const weft_block_grid no_counts = {8, 3, NULL, row_major_strides, row_major_strides};
+    const ptrdiff_t far[3] = {row_major_strides[0], row_major_strides[1], 1 << 30};
+    const ptrdiff_t back[3] = {row_major_strides[0], -(ptrdiff_t)sizeof *field * 1000000, 8};
+    const weft_block_grid beyond = {8, 3, counts, far, row_major_strides};
+    const weft_block_grid before = {8, 3, counts, back, row_major_strides};
     const size_t many[2] = {SIZE_MAX / 4, SIZE_MAX / 4};
-    const weft_block_grid wraps = {8, 2, many, straight, straight};
+    const weft_block_grid wraps = {8, 2, many, row_major_strides, row_major_strides};
     static double box[kX * kY * kZ];
     weft_request* request = NULL;
     REFUSED(weft_put_grid(world, field->cells, box, NULL, 0), "grid is NULL");
@@ -209,7 +211,7 @@ static void refusals(void) {
     REFUSED(weft_put_grid(world, field->cells, box, &beyond, 0), "not in symmetric memory");
     REFUSED(weft_put_grid(world, field->cells, box, &before, 0), "not in symmetric memory");
     REFUSED(weft_put_grid(world, field->cells, box, &wraps, 0), "exceed the address space");
-    const weft_block_grid right = {8, 3, counts, straight, straight};
+    const weft_block_grid right = {8, 3, counts, row_major_strides, row_major_strides};
     REFUSED(weft_put_grid(world, field->cells, NULL, &right, 0), "src is null");
     REFUSED(weft_put_grid(world, field->cells, box, &right, size), "not a rank of the team");
     REFUSED(weft_put_grid_signal(world, field->cells, box, &right, NULL, 1, 0, 0), "signal");

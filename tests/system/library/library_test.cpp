@@ -19,15 +19,20 @@ namespace {
 
 class LibraryTest : public testing::TestWithParam<Launch> {};
 
+/// Checks that a job succeeded and printed exactly this.
+void expect_success(const Outcome& outcome, const std::string& output) {
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.errors, "");
+    EXPECT_EQ(outcome.output, output);
+}
+
 /// Runs a program and checks that rank 0 prints `success` at its end, or nothing if `success` is
 /// empty. The program may read the number of nodes from TEST_NODES.
 void check_program(const Launch& launch, const std::string& program, const std::string& success) {
     const Outcome outcome = run_ranks(launch.options, {rank_program(program)},
                                       {"TEST_NODES=" + std::to_string(launch.nodes)});
-    EXPECT_EQ(outcome.status, 0);
-    EXPECT_EQ(outcome.errors, "");
-    EXPECT_EQ(outcome.output,
-              success.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + success + "\n");
+    expect_success(
+        outcome, success.empty() ? "" : std::to_string(launch.ranks) + " ranks: " + success + "\n");
 }
 
 TEST_P(LibraryTest, CTypesRequestsTeamsAndMemoryAreRight) {
@@ -94,9 +99,7 @@ TEST(ExactSumsTest, HaveTheBitsOfTheReferenceForEveryNumberOfRanks) {
         const Outcome outcome =
             run_ranks(launch.options, {rank_program("exact_sums"), elements},
                       algorithms[static_cast<std::size_t>(ranks) % algorithms.size()]);
-        EXPECT_EQ(outcome.status, 0);
-        EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output, std::to_string(ranks) + " ranks: all exact sums are right\n");
+        expect_success(outcome, std::to_string(ranks) + " ranks: all exact sums are right\n");
     }
 }
 
@@ -110,16 +113,14 @@ INSTANTIATE_TEST_SUITE_P(Layouts, LibraryTest,
                                          launch_of(3, 3), launch_of(5, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
-/// Settings that change how transfers to registered memory are made or detected.
+/// Tests settings that change how transfers to registered memory are made or detected.
 TEST(RegisteredTest, AllMembersReachMemoryWithEachSetting) {
     for (const char* setting : {"WEFT_DIRECT=stage", "WEFT_DIRECT=copy", "WEFT_PROGRESS=thread",
                                 "WEFT_THREADS=multiple", "WEFT_NOTIFY=delivery"}) {
         SCOPED_TRACE(setting);
         const Launch launch = launch_of(4, 2);
         const Outcome outcome = run_ranks(launch.options, {rank_program("registered")}, {setting});
-        EXPECT_EQ(outcome.status, 0);
-        EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output, "4 ranks: all registered memory is right\n");
+        expect_success(outcome, "4 ranks: all registered memory is right\n");
     }
 }
 
@@ -138,10 +139,8 @@ TEST(TrafficTest, RandomTrafficAgreesWithASerialModel) {
         SCOPED_TRACE(launch.name);
         const Outcome outcome = run_ranks(
             launch.options, {rank_program("traffic"), operations, std::to_string(seed++)});
-        EXPECT_EQ(outcome.status, 0);
-        EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output,
-                  fmt::format("{} ranks: all memory agrees with the model\n", launch.ranks));
+        expect_success(outcome,
+                       fmt::format("{} ranks: all memory agrees with the model\n", launch.ranks));
     }
 }
 
@@ -182,16 +181,13 @@ TEST_P(DirectTest, BuffersBehaveAsPrivateMemory) {
     for (const char* ranks : {"2", "3"}) {
         const Outcome outcome =
             run_ranks({"-n", ranks}, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
-        EXPECT_EQ(outcome.status, 0);
-        EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output,
-                  std::string(ranks) + " ranks: buffers behave as private memory\n");
+        expect_success(outcome, std::string(ranks) + " ranks: buffers behave as private memory\n");
     }
 }
 
 TEST_P(DirectTest, BuffersBehaveAsPrivateMemoryUnderMpirun) {
     if ((GetParam() == "copy" || GetParam() == "stage") && !long_forms())
-        GTEST_SKIP() << "as under weft run; only in the long form";
+        GTEST_SKIP() << "only in the long form, because weft run covers this method";
     const auto outcome =
         run_under_mpirun(3, {rank_program("direct_abuse")}, {"WEFT_DIRECT=" + GetParam()});
     if (!outcome) GTEST_SKIP() << "mpirun is not installed";
@@ -209,9 +205,7 @@ TEST(RootTest, ARootWhoseDataIsCopiedContinuesBeforeItsPeersEnter) {
         const Outcome outcome =
             run_ranks({"-n", ranks}, {rank_program("roots_continue")},
                       {"WEFT_BROADCAST=mapped", "WEFT_TIMEOUT=20", "WEFT_TIMEOUT_ACTION=abort"});
-        EXPECT_EQ(outcome.status, 0);
-        EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output, std::string(ranks) + " ranks: the root continued\n");
+        expect_success(outcome, std::string(ranks) + " ranks: the root continued\n");
     }
 }
 
@@ -374,10 +368,8 @@ class GiantsTest : public testing::TestWithParam<Launch> {
         const std::string block = std::to_string(block_bytes);
         const Outcome outcome =
             run_ranks(GetParam().options, {rank_program("giants"), broadcast, block});
-        EXPECT_EQ(outcome.status, 0);
-        EXPECT_EQ(outcome.errors, "");
-        EXPECT_EQ(outcome.output,
-                  std::to_string(GetParam().ranks) + " ranks: large blocks are right\n");
+        expect_success(outcome,
+                       std::to_string(GetParam().ranks) + " ranks: large blocks are right\n");
     }
 };
 
@@ -416,9 +408,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
 
 TEST(CallersJobTest, RanksStartWithoutALauncher) {
     const Outcome outcome = run_command({rank_program("callers_job")});
-    EXPECT_EQ(outcome.status, 0);
-    EXPECT_EQ(outcome.errors, "");
-    EXPECT_EQ(outcome.output, "4 ranks: teams made by their members work\n");
+    expect_success(outcome, "4 ranks: teams made by their members work\n");
 }
 
 /// The parameter is the method by which freed.cpp frees the memory.

@@ -131,16 +131,15 @@ static void operations_of_types(void) {
     REFUSED(weft_allreduce(world, a, b, 1, WEFT_INT8, WEFT_MINLOC), rank);
 }
 
-// ---- Counts that a rank refuses without other ranks
-// -----------------------------------------------
+// ---- Counts that a rank refuses without other ranks ---------------------------------------------
 
 static double source[kRanksMax];
 static double target[kRanksMax];
 static size_t one[kRanksMax];
 static size_t zero[kRanksMax];
 static size_t packed[kRanksMax];  ///< displacements of blocks of one element
-static size_t bad[kRanksMax];     ///< the last count is 2^64 - 3, as from -3 in a program
-static size_t wide[kRanksMax];    ///< the bytes of each count are valid, of two are too many
+static size_t bad[kRanksMax];     ///< the last count is -3, converted to 2^64 - 3
+static size_t wide[kRanksMax];    ///< each count is valid, but the sum of two counts is too large
 
 static void counts_of_gathers(void) {
     weft_request* request = NULL;
@@ -221,7 +220,7 @@ static void counts(void) {
     for (int rank = 0; rank < size; ++rank) {
         one[rank] = 1;
         bad[rank] = packed[rank] = (size_t)rank;
-        // Just above a quarter of all addresses; half of them is the maximum.
+        // The bytes are just above a quarter of the address space; the limit is half of it.
         wide[rank] = SIZE_MAX / 2 / sizeof *source / 2 + 1;
     }
     bad[size - 1] = (size_t)-3;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /* survivors.c - a job whose last rank dies, and whose other ranks go on (failures.h).
  *
- * Fails    if a call that involves the dead rank does not fail with WEFT_ERR_PEER and its number,
- *          if another call fails, or if the survivors do not agree. With the argument `ends`, the
- *          job does not continue after deaths, and no rank dies. With `nodes`, the ranks are on
- *          several nodes, where places of teams with dead members are not used again. */
+ * Idea     Calls that involve the dead rank must fail with WEFT_ERR_PEER and name it. Other calls
+ *          must succeed, and the survivors must agree. With the argument `ends`, the job does not
+ *          continue after deaths, and no rank dies. With `nodes`, the ranks are on several nodes,
+ *          where table entries of teams with dead members are not used again. */
 #define _DEFAULT_SOURCE
 #include <signal.h>
 #include <stdlib.h>
@@ -12,10 +12,11 @@
 
 #include "check.h"
 
-enum { kMessages = 300, kDoomed = 12, kLater = 24 }; /* more teams than places */
+/* The table of teams has fewer entries than the sum of both numbers of teams. */
+enum { kMessages = 300, kTeamsOfAll = 12, kTeamsOfSurvivors = 24 };
 
 static uint64_t* memory; /* symmetric: 4 words */
-static weft_team* doomed[kDoomed];
+static weft_team* teams_of_all[kTeamsOfAll];
 static int handled = 0; /* messages */
 
 static void count_message(void* arg, const weft_am* message, const void* data, size_t bytes) {
@@ -106,7 +107,7 @@ static void use_memory(weft_team* team, int members) {
     DONE(weft_free(team, own));
 }
 
-/* Rank 0 gives up a barrier that the others wait in. */
+/* Rank 0 revokes the team while the others wait in a barrier. */
 static void revoke_and_shrink(weft_team* team) {
     uint64_t word = 3;
     weft_team* again = NULL;
@@ -122,7 +123,7 @@ static void revoke_and_shrink(weft_team* team) {
     DONE(weft_team_free(team));
 }
 
-/* Revokes two teams at once. The others wait for words, not in calls of the teams. */
+/* Rank 0 revokes two teams at once. The others wait for words, not in calls of the teams. */
 static void revoke_two(weft_team* team) {
     weft_team* two[2];
     int i;
@@ -136,14 +137,14 @@ static void revoke_two(weft_team* team) {
     }
 }
 
-/* Frees the teams of the dead rank, and makes as many that their places are needed. */
-static void reuse_places(weft_team* team) {
-    weft_team* later[kLater];
+/* Frees the teams with the dead rank. The new teams need their table entries. */
+static void reuse_table_entries(weft_team* team) {
+    weft_team* later[kTeamsOfSurvivors];
     int i;
-    for (i = 0; i < kDoomed; ++i) DONE(weft_team_free(doomed[i]));
+    for (i = 0; i < kTeamsOfAll; ++i) DONE(weft_team_free(teams_of_all[i]));
     DONE(weft_barrier(team));
-    for (i = 0; i < kLater; ++i) DONE(weft_team_split(team, 0, 0, &later[i]));
-    for (i = 0; i < kLater; ++i) DONE(weft_team_free(later[i]));
+    for (i = 0; i < kTeamsOfSurvivors; ++i) DONE(weft_team_split(team, 0, 0, &later[i]));
+    for (i = 0; i < kTeamsOfSurvivors; ++i) DONE(weft_team_free(later[i]));
 }
 
 int main(int argc, char** argv) {
@@ -163,7 +164,7 @@ int main(int argc, char** argv) {
     DONE(weft_alloc(world, 4 * sizeof *memory, (void**)&memory));
     memset(memory, 0, 4 * sizeof *memory);
     DONE(weft_team_split(world, my_rank == dead ? -1 : 0, 0, &others));
-    for (i = 0; i < kDoomed; ++i) DONE(weft_team_split(world, 0, 0, &doomed[i]));
+    for (i = 0; i < kTeamsOfAll; ++i) DONE(weft_team_split(world, 0, 0, &teams_of_all[i]));
     DONE(weft_am_register(runtime, 1, count_message, NULL));
     DONE(weft_barrier(world));
     if (my_rank == dead) raise(SIGKILL);
@@ -171,7 +172,7 @@ int main(int argc, char** argv) {
     weft_team* const team = shrink(dead);
     use_memory(team, dead);
     revoke_two(team);
-    if (!nodes) reuse_places(team);
+    if (!nodes) reuse_table_entries(team);
     for (i = 0; i < kMessages && my_rank == 0 && dead > 1; ++i)
         DONE(weft_am_request(team, 1, 1, &i, sizeof i));
     revoke_and_shrink(team);

@@ -24,9 +24,8 @@ enum { kRanksMax = 16, kCells = 48, kBlock = 96 };  // words and bytes of struct
 enum { kWordsMax = 256 };                           // words of a message
 enum { kRound = 400, kTeamRounds = 8 };             // operations of a round; rounds of a team
 enum { kWorld, kContext, kTeam, kTeamContext, kHandles };  // indices of `handles`
-// Numbers of message handlers. The receiver of kAsk replies by kReply, that of kPass sends the data
-// to a third rank by kPassed, and kMarked follows a put that must be visible. kPost has no effect
-// but its digest.
+// Numbers of message handlers. The receiver of kAsk replies by kReply. The receiver of kPass sends
+// the data to a third rank by kPassed. kMarked follows a put that must be visible.
 enum { kPost = 1, kAsk, kPass, kMarked, kReply, kPassed };
 
 struct memory {
@@ -40,7 +39,7 @@ struct memory {
     uint64_t handled;                                  // number of messages
 };
 
-// Random numbers, of which each kind of operation uses some.
+// A random operation. Each kind uses some of the fields.
 struct operation {
     int kind;                   // block, message or word (do_round())
     int origin, target, third;  // ranks; `third` receives a message that is passed on
@@ -111,81 +110,81 @@ static void make_team(void) {
 // --- words ---------------------------------------------------------------------------------------
 
 static void write_cell(const struct operation* op, uint64_t value, int slot) {
-    weft_team* const by = handle_for(op);
-    const int peer = rank_in(by, op->target);
+    weft_team* const handle = handle_for(op);
+    const int peer = rank_in(handle, op->target);
     uint64_t* const at = &mine->cells[op->cell];
     started[slot] = value;
-    DONE(weft_fence(by));  // after this rank's earlier puts to the cell
+    DONE(weft_fence(handle));  // after this rank's earlier puts to the cell
     switch (op->variant) {
         case 0:
-            DONE(weft_put(by, at, &value, sizeof value, peer));
+            DONE(weft_put(handle, at, &value, sizeof value, peer));
             break;
         case 1:
-            DONE(weft_put_nbi(by, at, &started[slot], sizeof value, peer));
+            DONE(weft_put_nbi(handle, at, &started[slot], sizeof value, peer));
             break;
         case 2:
-            DONE(weft_put_strided(by, at, 4, &value, 4, 4, 2, peer));
+            DONE(weft_put_strided(handle, at, 4, &value, 4, 4, 2, peer));
             break;
         case 3:
-            DONE(weft_atomic(by, WEFT_ATOMIC_SET, WEFT_UINT64, at, &value, NULL, NULL, peer));
+            DONE(weft_atomic(handle, WEFT_ATOMIC_SET, WEFT_UINT64, at, &value, NULL, NULL, peer));
             break;
         default:
-            DONE(weft_put_signal(by, at, &value, sizeof value, &mine->signal, 3, 1, peer));
+            DONE(weft_put_signal(handle, at, &value, sizeof value, &mine->signal, 3, 1, peer));
     }
 }
 
 /// Adds by compare-and-swap; repeats until no other change intervenes.
-static void swap_cell(weft_team* by, uint64_t* at, uint64_t value, int peer) {
+static void swap_cell(weft_team* handle, uint64_t* at, uint64_t value, int peer) {
     uint64_t seen = 0, found = 0;
-    DONE(weft_atomic(by, WEFT_ATOMIC_FETCH, WEFT_UINT64, at, NULL, NULL, &seen, peer));
+    DONE(weft_atomic(handle, WEFT_ATOMIC_FETCH, WEFT_UINT64, at, NULL, NULL, &seen, peer));
     for (;; seen = found) {
-        DONE(weft_compare_swap(by, at, seen, seen + value, peer, &found));
+        DONE(weft_compare_swap(handle, at, seen, seen + value, peer, &found));
         if (found == seen || wrong != 0) return;
     }
 }
 
 static void change_cell(int use, const struct operation* op, uint64_t value, int slot) {
-    weft_team* const by = handle_for(op);
-    const int peer = rank_in(by, op->target);
+    weft_team* const handle = handle_for(op);
+    const int peer = rank_in(handle, op->target);
     uint64_t* const at = &mine->cells[op->cell];
     const int32_t half = (int32_t)value;
     uint64_t old = 0;
     if (use == kAdded && op->variant == 0) {
-        DONE(weft_fetch_add(by, at, value, peer, &old));
+        DONE(weft_fetch_add(handle, at, value, peer, &old));
     } else if (use == kAdded && op->variant == 1) {
         DONE(weft_near_add_u64(near_view, at, value, op->target));
     } else if (use == kAdded && op->variant == 2) {
-        DONE(weft_atomic_nbi(by, WEFT_ATOMIC_ADD, WEFT_UINT64, at, &value, NULL, &started[slot],
+        DONE(weft_atomic_nbi(handle, WEFT_ATOMIC_ADD, WEFT_UINT64, at, &value, NULL, &started[slot],
                              peer));
     } else if (use == kAdded) {
-        DONE(weft_fetch_add(by, at, value, peer, NULL));
+        DONE(weft_fetch_add(handle, at, value, peer, NULL));
     } else if (use == kMixed) {
-        DONE(weft_atomic(by, WEFT_ATOMIC_XOR, WEFT_UINT64, at, &value, NULL,
+        DONE(weft_atomic(handle, WEFT_ATOMIC_XOR, WEFT_UINT64, at, &value, NULL,
                          op->variant < 2 ? &old : NULL, peer));
     } else if (use == kHalves) {
-        DONE(weft_atomic(by, WEFT_ATOMIC_ADD, WEFT_INT32, (int32_t*)at + op->variant % 2, &half,
+        DONE(weft_atomic(handle, WEFT_ATOMIC_ADD, WEFT_INT32, (int32_t*)at + op->variant % 2, &half,
                          NULL, NULL, peer));
     } else {
-        swap_cell(by, at, value, peer);
+        swap_cell(handle, at, value, peer);
     }
 }
 
 static void read_cell(const struct operation* op) {
-    weft_team* const by = handle_for(op);
-    const int peer = rank_in(by, op->target);
+    weft_team* const handle = handle_for(op);
+    const int peer = rank_in(handle, op->target);
     const uint64_t* const at = &mine->cells[op->cell];
     uint64_t got = 0;
     weft_request* request = NULL;
     if (op->variant == 0) {
-        DONE(weft_iget(by, &got, at, sizeof got, peer, &request));
+        DONE(weft_iget(handle, &got, at, sizeof got, peer, &request));
         DONE(weft_wait(&request));
     } else if (op->variant == 1) {
-        DONE(weft_get_nbi(by, &got, at, sizeof got, peer));
-        DONE(weft_quiet(by));
+        DONE(weft_get_nbi(handle, &got, at, sizeof got, peer));
+        DONE(weft_quiet(handle));
     } else if (op->variant == 2) {
         DONE(weft_near_get_u64(near_view, &got, at, op->target));
     } else {
-        DONE(weft_get(by, &got, at, sizeof got, peer));
+        DONE(weft_get(handle, &got, at, sizeof got, peer));
     }
     CHECK(got == model[op->target].cells[op->cell]);
 }
@@ -315,10 +314,10 @@ static int put_mark(struct operation* op) {
     *last = round_number + 1;
     model[op->target].marks[op->origin] = op->value;
     if (op->origin != my_rank) return 1;
-    weft_team* const by = handle_for(op);
-    DONE(
-        weft_put(by, &mine->marks[my_rank], &op->value, sizeof op->value, rank_in(by, op->target)));
-    DONE(weft_quiet(by));
+    weft_team* const handle = handle_for(op);
+    DONE(weft_put(handle, &mine->marks[my_rank], &op->value, sizeof op->value,
+                  rank_in(handle, op->target)));
+    DONE(weft_quiet(handle));
     return 1;
 }
 
@@ -337,8 +336,9 @@ static void do_message(struct operation* op) {
         plant_message = 0;
         words[0] += (unsigned)size;
     }
-    weft_team* const by = handle_for(op);
-    DONE(weft_am_request(by, rank_in(by, op->target), handler, words, count * sizeof words[0]));
+    weft_team* const handle = handle_for(op);
+    DONE(weft_am_request(handle, rank_in(handle, op->target), handler, words,
+                         count * sizeof words[0]));
 }
 
 // --- rounds --------------------------------------------------------------------------------------

@@ -167,8 +167,8 @@ static void gets_with_requests(void) {
     complete_puts();
 }
 
-/// Each rank waits for words of which each rank sets one. `words` waits for the values, `skipped`
-/// leaves out the words that `skip` marks.
+/// Each rank sets one word at every rank, and waits for all words at its own. `words` is the
+/// condition on all of them, `skipped` on those that `skip` does not mark.
 static void waits(void) {
     const int32_t minus = -3, zero = 0;
     const uint64_t one = 1;
@@ -177,8 +177,18 @@ static void waits(void) {
     uint64_t values[kRanksMax], seen = 0;
     const size_t ranks = (size_t)size;
     clear();
-    const weft_words words = {board->signals, ranks, WEFT_UINT64, WEFT_EQ, values, 1, NULL};
-    const weft_words skipped = {board->signals, ranks, WEFT_UINT64, WEFT_GE, &one, 0, skip};
+    const weft_words words = {.words = board->signals,
+                              .count = ranks,
+                              .type = WEFT_UINT64,
+                              .cmp = WEFT_EQ,
+                              .values = values,
+                              .each = 1};
+    const weft_words skipped = {.words = board->signals,
+                                .count = ranks,
+                                .type = WEFT_UINT64,
+                                .cmp = WEFT_GE,
+                                .values = &one,
+                                .skip = skip};
     for (size_t i = 0; i < ranks; ++i) {
         values[i] = 10 + i;
         skip[i] = 1;
