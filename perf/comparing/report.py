@@ -45,7 +45,7 @@ def hidden(row, kind):
 
 def not_measured(name):
     step = COMMANDS[name]
-    return ["Not measured in this run. The command, after building what it needs:", "",
+    return ["Not measured in this run. The command, after building its programs:", "",
             "```sh", step.build(), step.command, "```", ""]
 
 

@@ -34,8 +34,8 @@ def median_interval(ratios, error):
     return ordered[cut], ordered[-1 - cut]
 
 
-def tell(name, ratios, error):
-    """Returns the verdict about one side compared with the other."""
+def verdict(name, ratios, error):
+    """Returns the verdict about side `name`, from the ratios of its times to those of the other side."""
     low, high = median_interval(ratios, error)
     chance = sign_test(ratios)
     return {"name": name, "told_apart": chance <= error, "chance": chance, "rounds": len(ratios),
@@ -44,7 +44,7 @@ def tell(name, ratios, error):
 
 
 def format_answer(answer, error):
-    verdict = "a difference is detected" if answer["told_apart"] else "no difference is detected"
-    return (f"{answer['name']}: {verdict}. Slower in {answer['slower_rounds']} of {answer['rounds']} rounds, by chance "
+    finding = "a difference is detected" if answer["told_apart"] else "no difference is detected"
+    return (f"{answer['name']}: {finding}. Slower in {answer['slower_rounds']} of {answer['rounds']} rounds, by chance "
             f"{answer['chance']:.2g} (limit {error:g}); ratio {answer['ratio']:.3f}, with {100 * (1 - error):g} % between "
             f"{answer['ratio_low']:.3f} and {answer['ratio_high']:.3f}")

@@ -5,9 +5,9 @@
 //          processors. The selector chooses for each call as in a job. The simulator runs the
 //          programs of all ranks of the candidates. The regret of a call is the simulated time of
 //          the chosen algorithm divided by the least simulated time of a candidate.
-// Holds    Up to kAllSimulated ranks all candidates are simulated, with more ranks only candidates
-//          whose predicted time is at most kWorthSimulating times the least. A file can keep
-//          simulated times, which do not depend on the selector.
+// Holds    Up to kAllSimulated ranks, the simulator runs all candidates. With more ranks, it runs
+//          only candidates whose predicted time is at most kWorthSimulating times the least. A file
+//          can keep simulated times, because they do not depend on the selector.
 // Next     docs/selection.md.
 #include <fmt/format.h>
 
@@ -95,7 +95,7 @@ std::vector<CostSet> cost_sets() {
              {.message = 20'000, .byte_fs = 40'000}}};
 }
 
-/// Sets ranks and nodes.
+/// Draws the number of ranks. Returns the number of nodes.
 Rank draw_team(Numbers& numbers, const CostSet& set, std::uint64_t large_percent,
                DrawnCall& drawn) {
     constexpr std::array<Rank, 4> kOddRanks{65, 97, 127, 130};
@@ -233,7 +233,7 @@ Comparison compare(const DrawnCall& drawn, Simulated& simulated, bool in_detail)
     return comparison;
 }
 
-/// Values of some calls, with a text for each.
+/// Distribution of a value over calls, with a text about each call.
 class Values {
   public:
     void add(double value, std::string text) { all_.emplace_back(value, std::move(text)); }

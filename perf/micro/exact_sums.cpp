@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // exact_sums.cpp - times of sums that do not depend on the number of ranks, beside plain sums.
 //
-// Idea     Times an allreduce of doubles in four forms, alternately: the plain sum, the exact sum,
-//          a gather with a sum in ascending order, and a binned sum. Rank 0 prints medians. Then
-//          it times local sums of an array.
+// Idea     The ranks call four forms of an allreduce of doubles alternately: the plain sum, the
+//          exact sum, a gather with a sum in ascending order, and a binned sum. Rank 0 prints
+//          medians. Then it times local sums of an array.
 //          Usage: weft run -n 2 -- perf_exact_sums [--rounds R] [--values V]
 // Holds    Values have random signs and magnitudes from 2^-20 to 1. The binned sum rounds values to
 //          multiples of three powers of two below the largest magnitude, whose sums are exact.
@@ -49,11 +49,11 @@ void sum_sorted(Team team, const std::vector<double>& in, std::vector<double>& o
 void sum_binned(Team team, const std::vector<double>& in, std::vector<double>& out) {
     constexpr int kBins = 3;
     constexpr int kBinBits = 30;
-    double most = 0;
-    for (const double value : in) most = std::max(most, std::abs(value));
-    most = team.allreduce(most, weft::Op::max);
+    double largest = 0;
+    for (const double value : in) largest = std::max(largest, std::abs(value));
+    largest = team.allreduce(largest, weft::Op::max);
     int exponent;
-    std::frexp(most, &exponent);
+    std::frexp(largest, &exponent);
     std::vector<double> bins(in.size() * kBins);
     for (std::size_t i = 0; i < in.size(); ++i) {
         double rest = in[i];

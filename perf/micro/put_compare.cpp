@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // put_compare.cpp - one-sided calls against libfabric alone, or against memcpy on a node.
 //
-// Idea     Two ranks under `weft run`. Both sides of each figure are measured alternately, round by
-//          round, so that changes of the machine affect both. The bare side does as little as
-//          possible. Between nodes it has its own endpoint with the job's provider and writes
+// Idea     The program runs on two ranks. Both sides of each figure are measured alternately, round
+//          by round, so that changes of the machine affect both. The bare side does as little as
+//          possible. Between nodes, it has its own endpoint with the job's provider and writes
 //          without bookkeeping. To detect delivery, it sends a write with an immediate, which the
-//          peer answers. On a node it is memcpy into the peer's mapped memory and a flag.
+//          peer answers. On a node, it copies into the peer's mapped memory and sets a flag.
 //          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
 // Holds    Prints medians over rounds, and the ratio weft / bare of times.
 // Next     src/tools/cli/bench_puts.hpp for the figures without a bare side.

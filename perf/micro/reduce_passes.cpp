@@ -2,10 +2,10 @@
 // reduce_passes.cpp - times reduce_many() against a bare loop with constant numbers of operands and
 // targets.
 //
-// Idea     Times sums of 2 to 8 operands into 1 to 8 targets, in one thread, with buffers that
-//          are used repeatedly. The bare loop has the numbers of operands and targets as
-//          constants, and is compiled with the flags of the kernels. reduce_many() gets lists of
-//          operands and targets. Both are timed alternately, and the best round counts.
+// Idea     One thread sums 2 to 8 operands into 1 to 8 targets, repeatedly in the same buffers. The
+//          bare loop has the numbers of operands and targets as constants, and is compiled with the
+//          flags of the kernels. reduce_many() gets lists of operands and targets. Both are timed
+//          alternately, and the best round counts.
 //          Usage: perf_reduce_passes [--rounds R]
 // Holds    GB/s count each byte of an operand and of a target once.
 // Next     src/run/reduce/kernel_passes.hpp for the kernels.

@@ -18,7 +18,7 @@ class Made:
     """The result of making a figure."""
     columns: tuple  # names of the columns
     rows: list  # tuples of values, for the CSV file
-    got: str  # sentences about the result, for the page
+    got: str  # statement about the result, for the page
     svg: str = ""  # one drawing, or {suffix of the file name: drawing}
     shown: int = 0  # number of rows that the page also shows
 

@@ -115,7 +115,8 @@ def patterns(weft, quick):
                 "Programs without a pipeline take the time of the formula for complete trees.", shown=len(rows))
 
 
-FIGURES = (    Figure("hoefler-table1", "Table 1: trees for rooted collectives",
+FIGURES = (
+    Figure("hoefler-table1", "Table 1: trees for rooted collectives",
            "Time, energy and descriptors of flat, k-ary, binomial, pipelined binary and double trees.",
            "The table differs from the paper's text: the time of KT lacks an o in each level, and BT has an additional "
            "factor P. `time_table` is the value by the table, `time` by the text. Pipelined trees have the best number "

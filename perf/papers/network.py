@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """network - jobs whose ranks are in network namespaces, with a fixed delay of every packet between them; schedules.
 
-Holds    Needs root. Namespaces, interfaces and programs are removed at the end.
+Holds    networks() needs root, and removes namespaces, interfaces and programs at its end.
 Next     ../delayed/wire.cpp delays the packets.
 """
 import contextlib
@@ -73,7 +73,8 @@ def factors_of(ranks):
 
 
 def line_through(points):
-    """Solves rounds x a + messages x b = time, by least squares of relative errors."""
+    """Fits rounds * a + messages * b = time, by least squares of relative errors. `points`: (rounds, messages, time).
+    Returns (a, b)."""
     rows = [(rounds / time, messages / time) for rounds, messages, time in points]
     aa, ab, bb = (sum(row[i] * row[j] for row in rows) for i, j in ((0, 0), (0, 1), (1, 1)))
     a, b = sum(row[0] for row in rows), sum(row[1] for row in rows)

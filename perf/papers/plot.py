@@ -30,7 +30,7 @@ class Series:
     points: list  # pairs (x, y)
     line: bool = True  # connect the points
     mark: bool = True  # draw a mark at each point
-    spread: list = ()  # deviation of each point, drawn up and down
+    spread: list = ()  # standard deviation of each point, drawn as an error bar
 
 
 @dataclass
@@ -51,6 +51,7 @@ def sizes(value):
 
 
 def nice_ticks(low, high, log):
+    """Returns round values between low and high for the ticks of an axis."""
     if log:
         powers = range(math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9) + 1)
         ticks = [10.0 ** power for power in powers if low <= 10.0 ** power * 1.0001 and 10.0 ** power <= high * 1.0001]
@@ -107,6 +108,7 @@ def scale(axis, low, high, start, end):
 
 
 def limits(values, log):
+    """Returns the ends of an axis: the range of the values and a margin."""
     low, high = min(values), max(values)
     if log:
         return (low / 1.15, high * 1.15) if low == high or high / low < 3 else (low / 1.1, high * 1.1)

@@ -12,6 +12,7 @@ ONE_WAY = 0.6  # f_alpha and f_beta: costs of one direction alone
 ALGORITHMS = {"binary tree": "reduce-broadcast", "recursive doubling": "recursive-doubling",
               "halving and doubling": "halving-doubling", "binary blocks": "binary-blocks", "ring": "ring"}
 
+
 def delta(ranks):
     """Returns the largest difference between consecutive exponents of the sum of powers of two that gives `ranks`."""
     exponents = [i for i in range(ranks.bit_length()) if ranks >> i & 1]

@@ -13,24 +13,24 @@ SIMULATOR = ("--latency-ns", "500", "--issue-ns", "100", "--ns-per-byte", "0.4",
 POWERS_OF_TWO = (4, 8, 16, 32, 64, 128)
 
 
-def stages(schedule):
-    return [int(stage[1:]) for stage in schedule.split(",")]
-
-
 def model_us(schedule, alpha_p, alpha_r):
-    return sum(alpha_p + (factor - 1) * alpha_r for factor in stages(schedule))
+    """Returns the paper's time of a schedule: each stage has a latency alpha_p, and alpha_r for each message."""
+    factors = [int(stage[1:]) for stage in schedule.split(",")]
+    return sum(alpha_p + (factor - 1) * alpha_r for factor in factors)
 
 
 def doubling_us(ranks, alpha_p, alpha_r):
+    """Returns the paper's time of recursive doubling. Other numbers than powers of two take two more rounds."""
     rounds = ranks.bit_length() - 1 + (0 if ranks & (ranks - 1) == 0 else 2)
     return rounds * (alpha_p + alpha_r)
 
 
-def decrease(before, after):
+def decrease_percent(before, after):
     return (before - after) / before * 100
 
 
-def archer(weft, ranks, schedule, which="min"):
+def archer_us(weft, ranks, schedule, which="min"):
+    """Returns the simulated time on Archer, a Cray XC30; `which`: costs of Table 1, min or median."""
     found = weft("simulate", "allreduce", "--algorithm", schedule, "--ranks", ranks, "--bytes", 8, "--params",
                  f"archer-xc30-{which}")
     return found["makespan_ns"] / 1000
@@ -44,13 +44,13 @@ def table_2(weft, quick):
         ranks, schedule = int(row["ranks"]), row["schedule"]
         for which in ("min", "median"):
             published_percent = row[f"{which}_percent"]
-            again = decrease(row[f"{which}_rd_us"], row[f"{which}_rm_us"])
-            worst = max(worst, abs(again - published_percent))
+            recomputed = decrease_percent(row[f"{which}_rd_us"], row[f"{which}_rm_us"])
+            worst = max(worst, abs(recomputed - published_percent))
+            by_model = decrease_percent(doubling_us(ranks, *costs[which]), model_us(schedule, *costs[which]))
+            simulated = decrease_percent(archer_us(weft, ranks, "recursive-doubling", which),
+                                         archer_us(weft, ranks, schedule, which))
             rows.append((ranks, schedule, which, row[f"{which}_rd_us"], row[f"{which}_rm_us"], published_percent,
-                         round(again, 1), round(decrease(doubling_us(ranks, *costs[which]),
-                                                         model_us(schedule, *costs[which])), 1),
-                         round(decrease(archer(weft, ranks, "recursive-doubling", which),
-                                        archer(weft, ranks, schedule, which)), 1)))
+                         *(round(percent, 1) for percent in (recomputed, by_model, simulated))))
     return Made(("ranks", "schedule", "statistic", "rd_us", "rm_us", "published_percent", "recomputed_percent",
                  "model_percent", "simulated_percent"), rows,
                 f"All 22 percentages follow from the published times within {worst:.2f} points. The file "
@@ -91,8 +91,8 @@ def figure_9(weft, quick):
     rows = []
     for row in published("ruefenacht_table2.csv"):
         ranks = int(row["ranks"])
-        rows.append((ranks, row["min_rd_us"], row["min_rm_us"], archer(weft, ranks, "recursive-doubling"),
-                     archer(weft, ranks, row["schedule"])))
+        rows.append((ranks, row["min_rd_us"], row["min_rm_us"], archer_us(weft, ranks, "recursive-doubling"),
+                     archer_us(weft, ranks, row["schedule"])))
     names = ("recursive doubling, published minimum", "best schedule, published minimum",
              "recursive doubling, simulated", "best schedule, simulated")
     series = [Series(name, [(row[0], row[1 + i]) for row in rows]) for i, name in enumerate(names)]

@@ -38,8 +38,8 @@ inline std::vector<std::string> collective_names() {
     return names;
 }
 
-/// A buffer with the alignment that `weft bench` uses: page-aligned memory or, if `fresh`, unused
-/// memory for each call, which next() provides.
+/// A buffer with the alignment of `weft bench`, which is a page. If `fresh`, next() provides unused
+/// memory for each call.
 class Buffer {
   public:
     Buffer(std::size_t bytes, bool fresh)

@@ -19,6 +19,7 @@ namespace weft::peer {
 /// Returns MPI's type, or MPI_DATATYPE_NULL if MPI has no such type.
 inline MPI_Datatype mpi_type(Type type) {
     const MPI_Datatype none = MPI_DATATYPE_NULL;
+    // In the order of weft::Type.
     const std::array<MPI_Datatype, kBuiltinTypes> types = {MPI_INT8_T,
                                                            MPI_INT16_T,
                                                            MPI_INT32_T,
@@ -48,6 +49,7 @@ inline MPI_Datatype mpi_type(Type type) {
 
 inline MPI_Op mpi_op(Op op) {
     const std::array<MPI_Op, kBuiltinOps> ops = {
+        // in the order of weft::Op
         MPI_SUM,  MPI_PROD, MPI_MIN,  MPI_MAX,    MPI_LAND,   MPI_LOR,    MPI_LXOR,
         MPI_BAND, MPI_BOR,  MPI_BXOR, MPI_MINLOC, MPI_MAXLOC, MPI_OP_NULL};
     return ops[static_cast<std::size_t>(op)];

@@ -17,12 +17,12 @@
 
 enum { kLarge = 1 << 20, kRepeats = 5 };
 
-typedef struct {
+typedef struct { /* each word in its own cache line */
     long word, pad_1[15], answer, pad_2[15], counter, pad_3[15];
     uint64_t signal_word;
     char large[kLarge];
 } memory;
-static memory* shared; /* in the heap: access to static variables differs most between libraries */
+static memory* shared; /* not static: access to static variables differs most between libraries */
 static long source_word = 5;
 static char source[kLarge];
 static long sync_words[2][SHMEM_BCAST_SYNC_SIZE];

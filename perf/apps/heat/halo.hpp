@@ -58,7 +58,7 @@ class Halo {
     std::span<Signal> signals_;
 };
 
-/// Has the functions of Halo; uses a persistent neighborhood call instead of puts.
+/// Exchanges edges like Halo, by a persistent neighborhood call instead of puts.
 class EdgeExchange {
   public:
     /// Collective. `neighbor_at`: rank at each side, or -1 if there is no neighbor.

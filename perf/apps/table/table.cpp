@@ -128,7 +128,7 @@ Check work(apps::Job& job, const Options& options) {
     Check check = Check::none;
     if (job.check) {
         if (world.rank() == 0) check = compare(options, table, world.size(), report);
-        check = apps::broadcast_check(world, check);  // other ranks serve rank 0's gets meanwhile
+        check = apps::broadcast_check(world, check);  // waiting ranks make progress for rank 0
     }
     report["searches_lost"] = lost;
     job.failed = lost != 0;

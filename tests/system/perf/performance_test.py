@@ -136,7 +136,7 @@ class Text(unittest.TestCase):
             self.assertIn(f"{step.build()}\n{step.command}\n", page)
         empty = report.write_text({})
         for step in steps.STEPS:
-            self.assertIn(f"Not measured in this run. The command, after building what it needs:\n\n```sh\n{step.build()}\n"
+            self.assertIn(f"Not measured in this run. The command, after building its programs:\n\n```sh\n{step.build()}\n"
                           f"{step.command}\n```", empty)
         self.assertNotIn(".svg", empty)
 

@@ -38,12 +38,12 @@ class Statistics(unittest.TestCase):
         self.assertEqual(telling.sign_test([1.0] * 30), 1.0, "equal rounds are not counted")
 
     def test_false_detections_stay_within_the_error(self):
-        found = sum(telling.tell("", random_ratios(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
+        found = sum(telling.verdict("", random_ratios(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
         self.assertLess(found, 75)  # at most 50 are expected, with a standard deviation of 7
         self.assertGreater(found, 0, "a test that is never wrong detects nothing")
 
     def test_a_tenth_is_detected_despite_noise_of_a_tenth(self):
-        found = sum(telling.tell("", random_ratios(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
+        found = sum(telling.verdict("", random_ratios(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
         self.assertGreater(found, 190)
 
     def test_the_interval_contains_the_true_ratio(self):
