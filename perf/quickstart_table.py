@@ -14,15 +14,7 @@ import types
 
 sys.dont_write_bytecode = True
 
-from comparing.jobs import (  # noqa: E402
-    CannotRun,
-    OtherLoad,
-    OpenMpi,
-    processors,
-    run_json,
-    run_script,
-    weft_run,
-)
+from comparing.jobs import CannotRun, OpenMpi, OtherLoad, processors, run_json, run_script, weft_run  # noqa: E402
 
 BYTES = 8
 SECONDS_PER_LAUNCH = 120  # limit; on an idle machine a launch takes three seconds

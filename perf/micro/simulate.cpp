@@ -78,24 +78,35 @@ CaseResult result_of(const weft::base::Result<lab::Outcome>& outcome, std::uint6
     return {outcome->messages, waits, static_cast<double>(outcome->makespan) / 1000};
 }
 
-CaseResult structured(const SimulatedCall& call, plan::Time noise) {
-    const auto outcome = lab::simulate_structured(stages_of(call), kEightBytes, inputs(noise));
-    return result_of(outcome, outcome->events - outcome->messages);
+using CaseRun = std::function<CaseResult()>;
+
+/// Returns a simulation by the structured engine.
+CaseRun structured(const SimulatedCall& call, plan::Time noise = 0) {
+    return [=] {
+        const auto outcome = lab::simulate_structured(stages_of(call), kEightBytes, inputs(noise));
+        return result_of(outcome, outcome->events - outcome->messages);
+    };
 }
 
 enum class Engine : std::uint8_t { generic, events };
 
-CaseResult by_programs(const SimulatedCall& call, plan::Time noise, Engine engine) {
-    const lab::SimulationInputs settings = inputs(noise);
-    const lab::ImagePart part = image_of(stages_of(call), settings.model);
-    return result_of(engine == Engine::events ? lab::simulate_events({&part, 1}, settings)
-                                              : lab::simulate_generic({&part, 1}, settings),
-                     part.waits());
+/// Returns a simulation of generated programs.
+CaseRun by_programs(Engine engine, const SimulatedCall& call, plan::Time noise = 0) {
+    return [=] {
+        const lab::SimulationInputs settings = inputs(noise);
+        const lab::ImagePart part = image_of(stages_of(call), settings.model);
+        return result_of(engine == Engine::events ? lab::simulate_events({&part, 1}, settings)
+                                                  : lab::simulate_generic({&part, 1}, settings),
+                         part.waits());
+    };
 }
 
-CaseResult folded(const SimulatedCall& call) {
-    const auto outcome = lab::simulate_folded(stages_of(call), kEightBytes, inputs(0));
-    return result_of(outcome, outcome->events - outcome->messages);
+/// Returns a simulation of ranks in classes of equal ranks.
+CaseRun folded(const SimulatedCall& call) {
+    return [=] {
+        const auto outcome = lab::simulate_folded(stages_of(call), kEightBytes, inputs(0));
+        return result_of(outcome, outcome->events - outcome->messages);
+    };
 }
 
 /// Enumerates all schedules of all sizes up to 128, with their costs.
@@ -125,42 +136,30 @@ CaseResult search() {
 
 struct Case {
     const char* name;
-    double goal_s;
-    std::function<CaseResult()> run;
+    double goal_s;  ///< 0: none
+    CaseRun run;
 };
 
 std::vector<Case> make_cases() {
     const SimulatedCall million{"allreduce", kMillion, 1'000'000};
     return {
-        {"structured, 10^6 ranks, noise", 0.1, [=] { return structured(million, 50'000); }},
-        {"structured, 10^6 ranks", 0.1, [=] { return structured(million, 0); }},
+        {"structured, 10^6 ranks, noise", 0.1, structured(million, 50'000)},
+        {"structured, 10^6 ranks", 0.1, structured(million)},
         {"structured, dissemination, 2^20 ranks", 0.1,
-         [] {
-             return structured({"barrier", "dissemination", 1 << 20}, 0);
-         }},
+         structured({"barrier", "dissemination", 1 << 20})},
         {"structured, 15,625,000 ranks", 2,
-         [] {
-             return structured({"allreduce", "a8,a5,a5,a5,a5,a5,a5,a5,a5,a5", 15'625'000}, 0);
-         }},
+         structured({"allreduce", "a8,a5,a5,a5,a5,a5,a5,a5,a5,a5", 15'625'000})},
         {"generic and generation, 10^6 ranks, noise", 1,
-         [=] { return by_programs(million, 50'000, Engine::generic); }},
+         by_programs(Engine::generic, million, 50'000)},
         {"events and generation, 10^5 ranks", 0,
-         [] {
-             return by_programs({"allreduce", "a4,a4,a2,a5,a5,a5,a5,a5", 100'000}, 0,
-                                Engine::events);
-         }},
+         by_programs(Engine::events, {"allreduce", "a4,a4,a2,a5,a5,a5,a5,a5", 100'000})},
         {"folded, 10^9 ranks", 0.01,
-         [] {
-             return folded({"allreduce", "a10,a10,a10,a10,a10,a10,a10,a10,a10", 1'000'000'000});
-         }},
+         folded({"allreduce", "a10,a10,a10,a10,a10,a10,a10,a10,a10", 1'000'000'000})},
         {"folded, merge of 10^9+7 ranks", 0.01,
-         [] {
-             return folded({"allreduce",
-                            "m7g100000000a10,a10,a10,a10,a10,a10,a10,a10,n7g100000000a10",
-                            1'000'000'007});
-         }},
-        {"enumerate and cost, n <= 128", 0.1, [] { return enumerate(); }},
-        {"search for the best schedule, n = 999,983", 0.1, [] { return search(); }},
+         folded({"allreduce", "m7g100000000a10,a10,a10,a10,a10,a10,a10,a10,n7g100000000a10",
+                 1'000'000'007})},
+        {"enumerate and cost, n <= 128", 0.1, enumerate},
+        {"search for the best schedule, n = 999,983", 0.1, search},
     };
 }
 

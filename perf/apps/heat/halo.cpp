@@ -9,19 +9,11 @@ namespace {
 
 constexpr std::size_t kBuffers = 2 * kSides.size();
 
+/// Opposite sides differ in the last bit.
 Side opposite(Side side) {
-    switch (side) {
-        case Side::north:
-            return Side::south;
-        case Side::south:
-            return Side::north;
-        case Side::west:
-            return Side::east;
-        case Side::east:
-            break;
-    }
-    return Side::west;
+    return static_cast<Side>(static_cast<int>(side) ^ 1);
 }
+static_assert(static_cast<int>(Side::south) == 1 && static_cast<int>(Side::west) == 2);
 
 std::int64_t edge_cells(const Area& area, Side side) {
     return side == Side::north || side == Side::south ? area.width : area.height;

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <numeric>
 #include <vector>
 #include <weft/exact_sum.hpp>
 
@@ -91,9 +92,7 @@ double sum_over(weft::Team team, const std::vector<double>& terms, bool exact) {
         team.allreduce(sum.words(), weft::Op::sum);
         return sum.value();
     }
-    double sum = 0;
-    for (const double term : terms) sum += term;
-    return team.allreduce(sum, weft::Op::sum);
+    return team.allreduce(std::accumulate(terms.begin(), terms.end(), 0.0), weft::Op::sum);
 }
 
 /// Moves a block of particles; `sum` sums terms over all blocks.
@@ -135,11 +134,7 @@ Check work(apps::Job& job, const Options& options) {
     if (world.rank() == 0) {
         const Energies alone =
             simulate(Particles(0, particles), options, [&](const std::vector<double>& terms) {
-                if (!options.exact()) {
-                    double sum = 0;
-                    for (const double term : terms) sum += term;
-                    return sum;
-                }
+                if (!options.exact()) return std::accumulate(terms.begin(), terms.end(), 0.0);
                 weft::ExactSum sum;
                 sum.add<double>(terms);
                 return sum.value();
