@@ -9,7 +9,7 @@
 //          are held for the same time, so they keep their order.
 // Why      Kernels of virtual machines often lack netem. If waits for the network are long, ranks
 //          that share two processors finish as if each had its own.
-// Holds    Prints "up" when all interfaces exist; ends when its standard input is closed.
+// Holds    The program prints "up" when all interfaces exist. It ends when its stdin is closed.
 // Next     ../papers/delayed, which creates the namespaces and starts this program.
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bare_endpoint.hpp - libfabric with as little code as possible, for comparison with weft's puts.
 //
-// Idea     An endpoint with one completion queue and one registered buffer, connected to one peer.
-//          Programs derive from it and write to the peer directly.
+// Idea     The endpoint has one completion queue and one registered buffer, and is connected to one
+//          peer. Programs derive from the class and write to the peer directly.
 // Holds    A failed call throws std::runtime_error or ends the program.
 #pragma once
 

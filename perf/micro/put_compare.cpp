@@ -7,7 +7,7 @@
 //          without bookkeeping. To detect delivery, it sends a write with an immediate, which the
 //          peer answers. On a node, it copies into the peer's mapped memory and sets a flag.
 //          Usage: weft run -n 2 [--nodes 2] -- perf_put_compare [--rounds R] [--json]
-// Holds    Prints medians over rounds, and the ratio weft / bare of times.
+// Holds    The program prints medians over rounds, and the ratio of times, weft / bare.
 // Next     src/tools/cli/bench_puts.hpp for the figures without a bare side.
 #include <fmt/format.h>
 

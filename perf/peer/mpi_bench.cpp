@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpi_bench.cpp - the peer of `weft bench`: times the calls of an MPI library in the same loop.
 //
-// Idea     One source for every MPI library. It takes the options of `weft bench` and prints the
-//          same fields, so that perf/compare treats both sides in the same way.
+// Idea     This source is compiled for every MPI library. The program takes the options of
+//          `weft bench` and prints the same fields, so perf/compare treats both sides equally.
 // Why      A ratio is fair only if one loop times both sides. That loop is
 //          tools/measure/measuring.hpp. This program reads the clock only to check the barrier.
 // Holds    Every result is checked against a value computed without MPI. Exit status: 0 right, 1 a

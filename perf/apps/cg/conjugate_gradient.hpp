@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // conjugate_gradient.hpp - the method of conjugate gradients, on a team and in one process.
 //
-// Idea     Hestenes and Stiefel, Methods of Conjugate Gradients for Solving Linear Systems (1952),
-//          section 3: one product with the matrix and two dot products in each iteration. On
-//          a team every rank has a block of each vector; a dot product is an allreduce.
+// Idea     Each iteration computes one product with the matrix and two dot products (Hestenes and
+//          Stiefel, Methods of Conjugate Gradients for Solving Linear Systems, 1952, section 3). On
+//          a team every rank has a block of each vector, and a dot product is an allreduce.
 // Why      The serial form is separate code, so the two forms are unlikely to have the same error.
 // Holds    An allreduce gives all ranks the same bits, so all ranks make the same decisions
 //          without further messages. It is also the call that DistributedMatrix requires

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // matrix_market.hpp - reads sparse matrices in the Matrix Market exchange format.
 //
-// Idea     Returns one entry at a time, so that a rank stores only the entries of its rows.
-// Holds    Coordinate format; real, integer or pattern (each entry is 1); general or symmetric
-//          (entries of the lower triangle only, as the format requires). Any other file, and any
-//          entry that contradicts the size line, gives a FormatError with file and line.
+// Idea     The reader returns one entry at a time, so that a rank stores only entries of its rows.
+// Holds    A file has coordinate format. Its entries are real, integer or pattern (each entry is
+//          1). The matrix is general or symmetric (the file then has only the lower triangle). Any
+//          other file, and any entry that contradicts the size line, gives a FormatError.
 // Next     Boisvert, Pozo and Remington, The Matrix Market Exchange Formats: Initial Design (1996),
 //          for the format; sparse_rows.hpp for the use of the entries.
 #pragma once

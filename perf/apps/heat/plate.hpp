@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // plate.hpp - the plate that heat spreads over: its cells, their initial values, and one time step.
 //
-// Idea     The explicit scheme for the heat equation: each cell moves towards the mean of its four
-//          neighbors. The frame around the plate keeps its temperature.
+// Idea     A step is the explicit scheme for the heat equation: each cell moves towards the mean
+//          of its four neighbors. The frame around the plate keeps its temperature.
 // Holds    One function computes each cell of every piece, so a plate in pieces gives the same bits
 //          as a whole plate. It is compiled without contraction of products and sums, which a
 //          compiler might use for some cells only.

@@ -5,8 +5,8 @@
 //          running operations, and all queues whose first call may start by the bank rule. So ranks
 //          may start calls of different teams in different orders without a deadlock.
 // Holds    Only the thread that holds the turn drives. Only wait(), run(), await(), settle() and
-//          drain() block. If no other call is in flight, a team within a node uses the fused path:
-//          no queue, no operation object, no decoding. An exchange is inlined into its caller.
+//          drain() block. If no other call is in flight, a team within a node uses the fused path,
+//          without queue, operation object and decoding. An exchange is inlined into its caller.
 // Next     engine_failures.hpp for members that this file only declares.
 #pragma once
 

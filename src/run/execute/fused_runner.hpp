@@ -4,8 +4,8 @@
 //
 // Why      The functions are inlined into their caller, so that the compiler keeps the state of a
 //          call in registers. For the same reason, the function `wait` gets copies of arguments.
-// Holds    No allocation, lock, system call or choice of algorithm. `wait` is called if a flag has
-//          not arrived at the first test. It returns false if the call must end.
+// Holds    The functions do not allocate, lock, call the system or choose an algorithm. `wait` is
+//          called if the first test finds no flag. It returns false if the call must end.
 #pragma once
 
 #include <array>

@@ -75,8 +75,8 @@ struct Operation {
     std::vector<base::Reach> exposed;
     base::Failure failure;    ///< valid if state is failed
     Recorder::Open recorded;  ///< valid if the engine has a recorder
-    /// Runs once, before the call has ended for its caller, unless the call fails; may be empty. It
-    /// owns buffers of the call. It must neither throw nor use the engine.
+    /// Runs once, before the call has ended for its caller, unless the call fails. The function
+    /// owns buffers of the call, and must neither throw nor use the engine. May be empty.
     std::function<void()> finish;
     bool finished = false;  ///< `finish` has run
 

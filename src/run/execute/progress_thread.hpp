@@ -74,7 +74,7 @@ class ProgressThread {
     using Sleep = std::chrono::microseconds;
     static constexpr Sleep kSleepMin{20};      // doubled after each sleep
     static constexpr Sleep kSleepMaxBusy{80};  // while calls are in flight
-    static constexpr Sleep kSleepMax{1000};    // while none is
+    static constexpr Sleep kSleepMax{1000};    // while no call is in flight
 
     /// Starts the thread with all signals blocked, except those of its own faults: a blocked fault
     /// would end the process without running the program's handler.

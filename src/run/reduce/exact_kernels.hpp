@@ -6,8 +6,8 @@
 //          error, the two numbers are the exact sum. Otherwise the loop returns false, and the
 //          caller adds the values to integers. The vector types are GCC extensions, so one source
 //          serves all instruction sets.
-// Holds    Needs the default rounding mode, and subnormal numbers (FloatState). Infinities, NaNs
-//          and overflow count as lost errors.
+// Holds    The loops need the default rounding mode, and subnormal numbers (FloatState).
+//          Infinities, NaNs and overflow count as lost errors.
 #pragma once
 
 #include <cstddef>

@@ -63,9 +63,9 @@ struct CallClass {
 /// Returns the buffer that a call's programs cut into units.
 [[nodiscard]] plan::BufferSize buffer_of(Rank size, const CallClass& call);
 
-/// Returns all candidates of a call with their times. The chosen one is the measured choice or, if
-/// there is none, the fastest for the rounded() class. Measured choices depend on the provider of
-/// the network; "" matches any.
+/// Returns all candidates of a call with their times. The chosen one is the measured choice or,
+/// without one, the fastest for the rounded() class. Measured choices depend on the provider of the
+/// network; "" matches any.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call,
                                                          const plan::Tuning& tuning = {},
