@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """hoefler - tables and the figure of "Energy, memory, and runtime tradeoffs"."""
+import itertools
+from collections import namedtuple
+
 from figure import Figure, Made
 from plot import Axis, Panel, Series, drawing
 
@@ -21,42 +24,43 @@ def fastest(weft, formula, *values):
     return min(found, key=lambda one: one[1]["time"])
 
 
-def cells(weft, ranks, size, columns, twice=()):
+Row = namedtuple("Row", "algorithm ranks bytes segments time_us time_table_us dynamic_uj total_uj memory_bytes")
+
+
+def table_rows(weft, formulas, twice=()):
+    """Returns a row for each of the formulas, on 64 ranks with 8 bytes and with 64 KB. Algorithms in `twice` run one
+    after the other."""
     rows = []
-    for short, formula in columns.items():
+    for size, (short, formula) in itertools.product((8, 65536), formulas.items()):
         end = "_twice" if short in twice else ""
-        segments, found = fastest(weft, formula, f"p={ranks}", f"bytes={size}")
-        rows.append((short, ranks, size, segments, found[f"time{end}"], found.get(f"time_table{end}", ""),
-                     found[f"dynamic{end}"], found[f"total{end}"], found[f"memory{end}"]))
+        segments, found = fastest(weft, formula, "p=64", f"bytes={size}")
+        rows.append(Row(short, 64, size, segments, found[f"time{end}"], found.get(f"time_table{end}", ""),
+                        found[f"dynamic{end}"], found[f"total{end}"], found[f"memory{end}"]))
     return rows
 
 
-COLUMNS = ("algorithm", "ranks", "bytes", "segments", "time_us", "time_table_us", "dynamic_uj", "total_uj", "memory_bytes")
-
-
 def table_1(weft, quick):
-    rows = [row for ranks, size in ((64, 8), (64, 65536)) for row in cells(weft, ranks, size, TREES)]
-    best = {size: min((row for row in rows if row[2] == size and "~" not in row[0]), key=lambda row: row[4])[0]
-            for size in (8, 65536)}
-    return Made(COLUMNS, rows, f"Least time of one vector to 64 ranks: {best[8]} for 8 bytes, {best[65536]} for 64 KB.",
-                shown=len(rows))
+    rows = table_rows(weft, TREES)
+    best = {size: min((row for row in rows if row.bytes == size and "~" not in row.algorithm),
+                      key=lambda row: row.time_us).algorithm for size in (8, 65536)}
+    return Made(Row._fields, rows, f"Least time of one vector to 64 ranks: {best[8]} for 8 bytes, {best[65536]} for "
+                "64 KB.", shown=len(rows))
 
 
 def table_2(weft, quick):
-    rows = [row for ranks, size in ((64, 8), (64, 65536))
-            for row in cells(weft, ranks, size, {**UNROOTED, **TWICE}, TWICE)]
-    return Made(COLUMNS, rows, "Butterfly is the fastest non-personalised algorithm and takes more energy than two "
+    rows = table_rows(weft, {**UNROOTED, **TWICE}, TWICE)
+    return Made(Row._fields, rows, "Butterfly is the fastest non-personalised algorithm and takes more energy than two "
                 "trees, as in the paper.", shown=len(rows))
 
 
 def figure_5(weft, quick):
     counts = [2 ** i for i in range(2, 17, 4 if quick else 1)]
-    columns = (("RT", "kary-tree", "_twice"), ("BT", "binomial-tree", "_twice"), ("BF", "butterfly", ""))
+    formulas = {"kary-tree": "_twice", "binomial-tree": "_twice", "butterfly": ""}
     rows = []
     for ranks in counts:
-        found = [weft("formula", formula, f"p={ranks}", "bytes=8") for _, formula, _ in columns]
+        found = [weft("formula", formula, f"p={ranks}", "bytes=8") for formula in formulas]
         rows.append((ranks, *(one[f"{field}{end}"] for field in ("time", "total", "memory")
-                              for one, (_, _, end) in zip(found, columns))))
+                              for one, end in zip(found, formulas.values()))))
     names = ("2-ary regular trees (RT)", "binomial trees (BT)", "butterfly (BF)")
     ticks = (4, 16, 64, 256, 1024, 4096, 65536)
     panels = [Panel(title, Axis("ranks", True, ticks), Axis(label, True),
@@ -86,7 +90,8 @@ def from_programs(weft, quick):
                 shown=len(rows))
 
 
-# Programs of trees and exchanges. {} is the best number of segments (N*) by the formula.
+# Programs of trees and exchanges: the paper's name, collective, algorithm, formula. {} is the best number of segments
+# (N*) by the formula.
 PROGRAMS = (
     ("FT", "broadcast", "flat", "flat-tree"), ("FT~", "scatter", "flat", "flat-tree"),
     ("KT", "broadcast", "kary", "kary-tree"), ("KT~", "scatter", "kary", "kary-tree-personalised"),

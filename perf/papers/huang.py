@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """huang - figures of "PiP-MColl: Process-in-Process-based multi-object collectives"."""
 import math
+from collections import namedtuple
 
 from figure import Figure, Made, PUBLISHED
 from plot import Axis, Panel, Series, drawing, sizes
@@ -8,6 +9,10 @@ from plot import Axis, Panel, Series, drawing, sizes
 TITLE = "Huang et al.: PiP-MColl"
 EACH = 18  # ranks of a node
 COLLECTIVES = ("scatter", "allgather", "allreduce")
+KINDS = ("multi-object", "single-object", "flat")  # see kind_of()
+COLUMNS = ("collective", "nodes", "bytes", *(f"{kind}_us" for kind in KINDS), *KINDS)
+Call = namedtuple("Call", "collective nodes bytes best")  # best: {kind: Timed}, the fastest algorithm of each kind
+Timed = namedtuple("Timed", "algorithm us")
 
 
 def kind_of(algorithm):
@@ -19,90 +24,82 @@ def kind_of(algorithm):
 
 
 def predicted(weft, cells):
-    """Returns {kind: (best algorithm, its microseconds)} for each (collective, nodes, bytes). Long allreduces are
-    simulated, because their predictions follow only a few ranks of large teams."""
+    """Returns a Call for each (collective, nodes, bytes). Long allreduces are simulated, because their predictions
+    follow only a few ranks of large teams."""
     answers = weft.all([("explain", collective, "--ranks", nodes * EACH, "--nodes", nodes, "--hosts", nodes,
                          "--processors", EACH, "--bytes", size, "--params", PUBLISHED / "huang_machine.txt",
                          "--type", "int32")
                         for collective, nodes, size in cells])
-    found = []
-    for answer in answers:
-        best = {}
-        for candidate in answer["candidates"]:
-            best.setdefault(kind_of(candidate["algorithm"]), (candidate["algorithm"], candidate["predicted_us"]))
-        found.append(best)
-    long = [(best, nodes, size, algorithm) for best, (collective, nodes, size) in zip(found, cells)
-            if collective == "allreduce" and size >= 32768
-            for algorithm in sorted({*(name for name, _ in best.values()), "multi-object-large"})]
-    times = weft.all([("simulate", "allreduce", "--algorithm", algorithm, "--ranks", nodes * EACH, "--layout",
-                       f"{EACH}x{nodes}", "--bytes", size, "--params", PUBLISHED / "huang_machine.txt", "--type", "int32")
-                      for _, nodes, size, algorithm in long])
-    simulated = {}
-    for (best, *_, algorithm), answer in zip(long, times):
-        simulated.setdefault(id(best), []).append((algorithm, answer["makespan_ns"] / 1000))
-    for best in found:
-        for algorithm, us in sorted(simulated.get(id(best), ()), key=lambda one: -one[1]):
-            best[kind_of(algorithm)] = (algorithm, us)
-    return found
+    calls = [Call(*cell, {}) for cell in cells]
+    for call, answer in zip(calls, answers):
+        for candidate in answer["candidates"]:  # the fastest is first
+            call.best.setdefault(kind_of(candidate["algorithm"]),
+                                 Timed(candidate["algorithm"], candidate["predicted_us"]))
+    long = [(call, algorithm) for call in calls if call.collective == "allreduce" and call.bytes >= 32768
+            for algorithm in sorted({*(timed.algorithm for timed in call.best.values()), "multi-object-large"})]
+    answers = weft.all([("simulate", "allreduce", "--algorithm", algorithm, "--ranks", call.nodes * EACH, "--layout",
+                         f"{EACH}x{call.nodes}", "--bytes", call.bytes, "--params", PUBLISHED / "huang_machine.txt",
+                         "--type", "int32") for call, algorithm in long])
+    simulated = [(call, Timed(algorithm, answer["makespan_ns"] / 1000))
+                 for (call, algorithm), answer in zip(long, answers)]
+    for call, timed in sorted(simulated, key=lambda one: -one[1].us):  # the fastest of a kind is last, and stays
+        call.best[kind_of(timed.algorithm)] = timed
+    return calls
 
 
-KINDS = ("multi-object", "single-object", "flat")
+def rows_of(calls):
+    return [(*call[:3], *(call.best[kind].us for kind in KINDS), *(call.best[kind].algorithm for kind in KINDS))
+            for call in calls]
 
 
-def rows_of(cells, found):
-    return [(*cell, *(one[kind][1] for kind in KINDS), *(one[kind][0] for kind in KINDS))
-            for cell, one in zip(cells, found)]
-
-
-COLUMNS = ("collective", "nodes", "bytes", *(f"{kind}_us" for kind in KINDS), *KINDS)
-
-
-def panels_over(rows, column, axis, title):
-    """Returns a panel for each collective. `axis` has the ticks of all of them."""
+def panels_over(calls, variable, axis, title):
+    """Returns a panel for each collective. `variable`: nodes or bytes; `axis` has the ticks of all panels."""
     panels = []
     for collective in COLLECTIVES:
-        own = [row for row in rows if row[0] == collective]
-        ticks = tuple(tick for tick in axis.ticks if own[0][column] <= tick <= own[-1][column])
+        points = [(getattr(call, variable), call.best) for call in calls if call.collective == collective]
+        ticks = tuple(tick for tick in axis.ticks if points[0][0] <= tick <= points[-1][0])
         panels.append(Panel(f"{collective}: {title}", Axis(axis.label, axis.log, ticks, axis.form),
                             Axis("microseconds", True),
-                            [Series(kind, [(row[column], row[3 + i]) for row in own]) for i, kind in enumerate(KINDS)]))
+                            [Series(kind, [(x, best[kind].us) for x, best in points]) for kind in KINDS]))
     return panels
 
 
-def gains(rows):
+def gain(call, kind):
+    """Returns the time of the best algorithm of a kind, divided by the time of the best multi-object algorithm."""
+    return call.best[kind].us / call.best["multi-object"].us
+
+
+def gains(calls):
     texts = []
     for collective in COLLECTIVES:
-        ratio = [row[4] / row[3] for row in rows if row[0] == collective]
-        texts.append(f"{collective} {min(ratio):.1f} to {max(ratio):.1f}")
+        ratios = [gain(call, "single-object") for call in calls if call.collective == collective]
+        texts.append(f"{collective} {min(ratios):.1f} to {max(ratios):.1f}")
     return "Single-object time divided by multi-object time: " + ", ".join(texts) + "."
 
 
 def figures_6_to_8(weft, quick):
     counts = (4, 32) if quick else (2, 4, 8, 16, 32, 64, 128)
-    rows = []
-    for size in (16, 1024):
-        cells = [(collective, nodes, size) for collective in COLLECTIVES for nodes in counts]
-        rows += rows_of(cells, predicted(weft, cells))
-    small = [row for row in rows if row[2] == 16]
+    calls = predicted(weft, [(collective, nodes, size) for size in (16, 1024) for collective in COLLECTIVES
+                             for nodes in counts])
+    small = [call for call in calls if call.bytes == 16]
     axis = Axis("nodes of 18 ranks", True, counts)
-    return Made(COLUMNS, rows, "With 16 bytes. " + gains(small),
-                drawing(*panels_over(small, 1, axis, "16 bytes, over nodes")))
+    return Made(COLUMNS, rows_of(calls), "With 16 bytes. " + gains(small),
+                drawing(*panels_over(small, "nodes", axis, "16 bytes, over nodes")))
 
 
 def over_sizes(weft, quick, lengths_of, words):
     nodes = 16 if quick else 128
-    cells = [(collective, nodes, size) for collective in COLLECTIVES
-             for size in (lengths_of(collective)[::3] if quick else lengths_of(collective))]
-    rows = rows_of(cells, predicted(weft, cells))
+    calls = predicted(weft, [(collective, nodes, size) for collective in COLLECTIVES
+                             for size in lengths_of(collective)[::3 if quick else 1]])
     switches = []
     for collective in ("allgather", "allreduce"):
-        names = [(row[2], row[6]) for row in rows if row[0] == collective]
-        for (_, before), (size, after) in zip(names, names[1:]):
-            if before.split(":")[0] != after.split(":")[0]:
-                switches.append(f"{collective} from {before.split(':')[0]} to {after.split(':')[0]} at {sizes(size)}")
+        names = [(call.bytes, call.best["multi-object"].algorithm.partition(":")[0])
+                 for call in calls if call.collective == collective]
+        switches += [f"{collective} from {before} to {after} at {sizes(size)}"
+                     for (_, before), (size, after) in zip(names, names[1:]) if before != after]
     ticks = (16, 64, 256, 1024, 8192, 65536, 524288, 4194304)
-    return Made(COLUMNS, rows, gains(rows) + (f" Switches: {'; '.join(switches)}." if switches else ""),
-                drawing(*panels_over(rows, 2, Axis("bytes", True, ticks, sizes), f"{nodes} nodes, {words}")))
+    return Made(COLUMNS, rows_of(calls), gains(calls) + (f" Switches: {'; '.join(switches)}." if switches else ""),
+                drawing(*panels_over(calls, "bytes", Axis("bytes", True, ticks, sizes), f"{nodes} nodes, {words}")))
 
 
 def figures_9_to_11(weft, quick):
@@ -124,10 +121,9 @@ STATED = (("scatter", 256, "1.65"), ("scatter", 1024, "1.32"), ("scatter", 52428
 
 def stated(weft, quick):
     nodes = 16 if quick else 128
-    found = predicted(weft, [(collective, nodes, size) for collective, size, _ in STATED])
-    rows = [(f"{collective} {sizes(size)}", value, *(round(one[kind][1] / one["multi-object"][1], 2)
-                                                     for kind in ("single-object", "flat")))
-            for (collective, size, value), one in zip(STATED, found)]
+    calls = predicted(weft, [(collective, nodes, size) for collective, size, _ in STATED])
+    rows = [(f"{call.collective} {sizes(call.bytes)}", value, *(round(gain(call, kind), 2) for kind in KINDS[1:]))
+            for (*_, value), call in zip(STATED, calls)]
     return Made(("call", "paper", "single / multi", "flat / multi"), rows,
                 f"Gain of the best multi-object algorithm over the best others, on {nodes} nodes of {EACH} ranks.", shown=len(rows))
 
@@ -139,13 +135,18 @@ def formulas(weft, quick):
     rounds, levels = 0, math.ceil(math.log2(each))
     while (each + 1) ** rounds < nodes:
         rounds += 1
-    rows = [("rounds between nodes", rounds, rounds),
-            ("scatter, between nodes, us", *2 * (a_e * rounds + size * (nodes - 1) * each * b,)),
+
+    def unchanged(quantity, value):
+        """Returns a row whose printed formula is correct."""
+        return quantity, value, value
+
+    rows = [unchanged("rounds between nodes", rounds),
+            unchanged("scatter, between nodes, us", a_e * rounds + size * (nodes - 1) * each * b),
             ("small allgather, between nodes, us", a_e * rounds + (size * each - 1) * size * each * b,
              a_e * rounds + (nodes - 1) * size * each * b),
-            ("small allreduce, on a node, us", *2 * (levels * (a_r + size * (b + g)),)),
-            ("small allreduce, between nodes, us", *2 * (rounds * (a_e + size * (each * b + g)),)),
-            ("large allgather, between nodes, us", *2 * (a_e * (nodes - 1) + each * size * (nodes - 1) * b,)),
+            unchanged("small allreduce, on a node, us", levels * (a_r + size * (b + g))),
+            unchanged("small allreduce, between nodes, us", rounds * (a_e + size * (each * b + g))),
+            unchanged("large allgather, between nodes, us", a_e * (nodes - 1) + each * size * (nodes - 1) * b),
             ("large allreduce, reduce-scatter, us", a_e * (each - 1) + (nodes - 1) * size / nodes * (b + g),
              a_e * math.ceil(nodes / each) + (nodes - 1) * size / nodes * (b + g))]
     return Made(("quantity", "printed", "corrected"), rows,

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """kolmakov - figures of "A generalization of the allreduce operation"."""
+from collections import namedtuple
+
 from figure import Figure, Made
 from plot import Axis, Panel, Series, drawing, sizes
 
@@ -24,19 +26,19 @@ OTHERS = {"ring": "ring", "recursive halving": "halving-doubling", "recursive do
 
 def over_r(weft, quick):
     names = [*generalized(127), "recursive-doubling", "ring"]
-    found = simulated(weft, [(name, 127, 9144) for name in names])
+    rows = list(zip(names, simulated(weft, [(name, 127, 9144) for name in names])))
+    *by_r, doubling, _ = (us for _, us in rows)
     formula = weft("formula", "cyclic", "p=127", "bytes=9144")
-    rows = list(zip(names, found))
-    series = [Series("generalized", list(enumerate(found[:-2]))),
-              Series("recursive doubling", [(0, found[-2]), (7, found[-2])], mark=False)]
+    series = [Series("generalized", list(enumerate(by_r))),
+              Series("recursive doubling", [(0, doubling), (7, doubling)], mark=False)]
     return Made(("algorithm", "us"), rows,
-                f"Best with r = {min(range(8), key=lambda r: found[r])}; equation 37 gives "
-                f"{formula['r_optimal']:.2f}.",
+                f"Best with r = {by_r.index(min(by_r))}; equation 37 gives {formula['r_optimal']:.2f}.",
                 drawing(Panel("127 ranks, 9144 bytes", Axis("r, steps left out"), Axis("microseconds"), series)),
                 shown=len(rows))
 
 
 def ratios(weft, quick):
+    Row = namedtuple("Row", "ranks bytes best_of_others ratio")
     counts = (7, 127) if quick else (3, 5, 7, 8, 15, 16, 23, 31, 32, 63, 64, 100, 127)
     lengths = [64 * 8 ** i for i in range(0, 6, 2 if quick else 1)]
     rows = []
@@ -46,60 +48,63 @@ def ratios(weft, quick):
             ours = min(simulated(weft, [(name, ranks, size) for name in generalized(ranks)]))
             theirs = dict(zip(OTHERS, simulated(weft, [(name, ranks, size) for name in OTHERS.values()])))
             best = min(theirs, key=theirs.get)
-            rows.append((ranks, size, best, theirs[best] / ours))
-    series = [Series(f"{sizes(size)} bytes", [(row[0], row[3]) for row in rows if row[1] == size]) for size in lengths]
-    above = [row for row in rows if row[3] > 1.001]
-    most = max(rows, key=lambda row: row[3])
-    return Made(("ranks", "bytes", "best_of_others", "ratio"), rows,
-                f"Faster than the best of the three in {len(above)} of {len(rows)} cells, by a factor of at most "
-                f"{most[3]:.2f} ({most[0]} ranks, {sizes(most[1])} bytes); the least factor is "
-                f"{min(row[3] for row in rows):.2f}.",
+            rows.append(Row(ranks, size, best, theirs[best] / ours))
+    series = [Series(f"{sizes(size)} bytes", [(row.ranks, row.ratio) for row in rows if row.bytes == size])
+              for size in lengths]
+    faster = sum(row.ratio > 1.001 for row in rows)
+    largest = max(rows, key=lambda row: row.ratio)
+    return Made(Row._fields, rows,
+                f"Faster than the best of the three in {faster} of {len(rows)} cells, by a factor of at most "
+                f"{largest.ratio:.2f} ({largest.ranks} ranks, {sizes(largest.bytes)} bytes); the least factor is "
+                f"{min(row.ratio for row in rows):.2f}.",
                 drawing(Panel("Best of ring, halving and doubling over the proposed one",
                               Axis("ranks", True, (3, 7, 15, 31, 63, 127)), Axis("ratio"), series)))
 
 
 def over_sizes(weft, quick):
-    lengths = [128 * 2 ** i for i in range(0, 17, 5 if quick else 1)]
+    Row = namedtuple("Row", "bytes best_r best_us r_by_formula by_formula_us bandwidth_optimal_us latency_optimal_us "
+                     "ring_us recursive_halving_us recursive_doubling_us")
     rows = []
-    for size in lengths:
-        steps = simulated(weft, [(name, 127, size) for name in generalized(127)])
-        r = min(range(8), key=lambda number, steps=steps: steps[number])
-        by_formula = min(max(round(weft("formula", "cyclic", "p=127", f"bytes={size}")["r_optimal"]), 0), 6)
-        rows.append((size, r, steps[r], by_formula, steps[by_formula], steps[0], steps[-1],
-                     *simulated(weft, [(name, 127, size) for name in OTHERS.values()])))
-    names = ("proposed, best r", "proposed, r by equation 37", "bandwidth-optimal (r = 0)", "latency-optimal",
-             *OTHERS)
-    places = (2, 4, 5, 6, 7, 8, 9)
+    for size in (128 * 2 ** i for i in range(0, 17, 5 if quick else 1)):
+        by_r = simulated(weft, [(name, 127, size) for name in generalized(127)])
+        best_r = by_r.index(min(by_r))
+        formula_r = min(max(round(weft("formula", "cyclic", "p=127", f"bytes={size}")["r_optimal"]), 0), 6)
+        rows.append(Row(size, best_r, by_r[best_r], formula_r, by_r[formula_r], by_r[0], by_r[-1],
+                        *simulated(weft, [(name, 127, size) for name in OTHERS.values()])))
+    lines = {"proposed, best r": "best_us", "proposed, r by equation 37": "by_formula_us",
+             "bandwidth-optimal (r = 0)": "bandwidth_optimal_us", "latency-optimal": "latency_optimal_us",
+             **dict(zip(OTHERS, Row._fields[-3:]))}
     ticks = (128, 1024, 8192, 65536, 524288, 4194304)
 
     def panel(title, low, high):
-        chosen = [row for row in rows if low <= row[0] <= high]
+        chosen = [row for row in rows if low <= row.bytes <= high]
         return Panel(title, Axis("bytes", True, tuple(tick for tick in ticks if low <= tick <= high), sizes),
-                     Axis("microseconds", True),
-                     [Series(name, [(row[0], row[place]) for row in chosen]) for name, place in zip(names, places)])
+                     Axis("microseconds", True), [Series(name, [(row.bytes, getattr(row, column)) for row in chosen])
+                                                  for name, column in lines.items()])
 
-    right = sum(row[4] <= 1.02 * row[2] for row in rows)
-    return Made(("bytes", "best_r", "best_us", "r_by_formula", "by_formula_us", "bandwidth_optimal_us",
-                 "latency_optimal_us", *(f"{name} us" for name in OTHERS)), rows,
-                f"The r of equation 37 is within 2 % of the best r for {right} of {len(rows)} sizes.",
+    close = sum(row.by_formula_us <= 1.02 * row.best_us for row in rows)
+    return Made(Row._fields, rows,
+                f"The r of equation 37 is within 2 % of the best r for {close} of {len(rows)} sizes.",
                 drawing(panel("127 ranks, few bytes", 128, 16384), panel("127 ranks, many bytes", 8192, 1 << 23)))
 
 
 def over_ranks(weft, quick):
-    counts = (15, 16, 17, 127, 128) if quick else tuple(range(2, 161, 1))
+    Row = namedtuple("Row", "bytes ranks best_us latency_optimal_us recursive_halving_us recursive_doubling_us")
+    counts = (15, 16, 17, 127, 128) if quick else range(2, 161)
+    others = ("halving-doubling", "recursive-doubling")
     rows = []
     for size in (424, 9216):
         for ranks in counts:
-            steps = simulated(weft, [(name, ranks, size) for name in generalized(ranks)])
-            rows.append((size, ranks, min(steps), steps[-1],
-                         *simulated(weft, [(name, ranks, size) for name in list(OTHERS.values())[1:]])))
+            by_r = simulated(weft, [(name, ranks, size) for name in generalized(ranks)])
+            rows.append(Row(size, ranks, min(by_r), by_r[-1],
+                            *simulated(weft, [(name, ranks, size) for name in others])))
     names = ("proposed, best r", "latency-optimal", "recursive halving", "recursive doubling")
     panels = [Panel(f"{size} bytes", Axis("ranks"), Axis("microseconds"),
-                    [Series(name, [(row[1], row[2 + i]) for row in rows if row[0] == size], mark=False)
-                     for i, name in enumerate(names)]) for size in (424, 9216)]
-    wins = [sum(row[2] < min(row[4:]) * 0.999 for row in rows if row[0] == size) for size in (424, 9216)]
-    return Made(("bytes", "ranks", "best_us", "latency_optimal_us", "recursive_halving_us", "recursive_doubling_us"),
-                rows,
+                    [Series(name, [(row.ranks, getattr(row, column)) for row in rows if row.bytes == size], mark=False)
+                     for column, name in zip(Row._fields[2:], names)]) for size in (424, 9216)]
+    wins = [sum(row.best_us < min(row.recursive_halving_us, row.recursive_doubling_us) * 0.999
+                for row in rows if row.bytes == size) for size in (424, 9216)]
+    return Made(Row._fields, rows,
                 "Faster than recursive halving and doubling on "
                 f"{wins[0]} of {len(counts)} numbers of ranks with 424 bytes, on {wins[1]} with 9 KB.",
                 drawing(*panels))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """rabenseifner - figures of "Optimization of collective reduction operations"."""
 import math
+from collections import namedtuple
 
 from figure import Figure, Made
 from plot import Axis, Panel, Series, drawing, sizes
@@ -53,14 +54,13 @@ def figure_4(weft, quick):
              for f in ((1, ONE_WAY) if quick else (1, ONE_WAY, 0.45))}
     short = [winner for _, size, winner in rows if size <= 32]
     agree = sum(winner == "recursive doubling" for winner in short)
-    ruled = [(ranks, size, winner) for ranks, size, winner in rows
-             if ranks > 32 and size >= 16384 and ranks & (ranks - 1)]
-    by_rule = sum((winner == "binary blocks") == (delta(ranks) < math.log2(size) / 2 - 2.5)
-                  for ranks, size, winner in ruled)
+    rule_holds = [(winner == "binary blocks") == (delta(ranks) < math.log2(size) / 2 - 2.5)
+                  for ranks, size, winner in rows if ranks > 32 and size >= 16384 and ranks & (ranks - 1)]
     return Made(("ranks", "bytes", "quickest"), rows,
                 f"Up to 32 bytes recursive doubling is the fastest in {agree} of {len(short)} cells. From 16 KB and 33 "
                 "ranks on, the paper prefers binary blocks if the largest difference of exponents is below lg(bytes) / "
-                f"2 - 2.5. This rule agrees with the simulation in {by_rule} of {len(ruled)} cells. Trees win on "
+                f"2 - 2.5. This rule agrees with the simulation in {sum(rule_holds)} of {len(rule_holds)} cells. Trees "
+                "win on "
                 + "; ".join(f"{', '.join(map(str, sorted(found))) if len(found) < 9 else len(found)} ranks with f = {f:g}"
                             for f, found in trees.items()) + ".",
                 drawing(Panel("Quickest protocol of an allreduce", Axis("ranks"), Axis("bytes", form=sizes), [],
@@ -87,15 +87,16 @@ def figures_6_to_8(weft, quick):
     counts = (4, 7, 64) if quick else (2, 4, 7, 8, 16, 31, 32, 64, 100, 128)
     lengths = [8 * 4 ** i for i in range(1, 9, 3 if quick else 1)]
     cells = [(ranks, size) for ranks in counts for size in lengths]
+    Row = namedtuple("Row", "ranks bytes ratio")
     rows = []
-    for (ranks, size), found in zip(cells, times(weft, cells)):
+    for cell, found in zip(cells, times(weft, cells)):
         best = min(time for name, time in found.items() if name not in ("binary tree", "recursive doubling"))
-        rows.append((ranks, size, found["binary tree"] / best))
-    series = [Series(f"{ranks} ranks", [(size, ratio) for number, size, ratio in rows if number == ranks])
+        rows.append(Row(*cell, found["binary tree"] / best))
+    series = [Series(f"{ranks} ranks", [(row.bytes, row.ratio) for row in rows if row.ranks == ranks])
               for ranks in counts]
-    most = max(rows, key=lambda row: row[2])
-    return Made(("ranks", "bytes", "ratio"), rows,
-                f"The ratio reaches {most[2]:.1f} ({most[0]} ranks, {sizes(most[1])} bytes).",
+    largest = max(rows, key=lambda row: row.ratio)
+    return Made(Row._fields, rows,
+                f"The ratio reaches {largest.ratio:.1f} ({largest.ranks} ranks, {sizes(largest.bytes)} bytes).",
                 drawing(Panel("Time of a binary tree over that of the best new protocol",
                               Axis("bytes", True, form=sizes, ticks=(32, 512, 8192, 131072)), Axis("ratio"), series)))
 

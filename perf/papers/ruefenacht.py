@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """ruefenacht - figures of "Generalisation of recursive doubling for AllReduce"."""
 import math
+import statistics
 import tempfile
+from collections import namedtuple
 from pathlib import Path
 
 from figure import Figure, Made, published
@@ -10,7 +12,7 @@ from plot import Axis, Panel, Series, drawing, sizes
 TITLE = "Ruefenacht, Bull, Booth: recursive multiplying"
 # Section 6.2: latency 500 ns, 100 ns for each further message, 0.4 ns a byte, 10 ns to combine an operand.
 SIMULATOR = ("--latency-ns", "500", "--issue-ns", "100", "--ns-per-byte", "0.4", "--reduce-ns", "10")
-POWERS_OF_TWO = (4, 8, 16, 32, 64, 128)
+RANK_AXIS = Axis("ranks", True, (4, 8, 16, 32, 64, 128))
 
 
 def model_us(schedule, alpha_p, alpha_r):
@@ -59,25 +61,24 @@ def table_2(weft, quick):
 
 
 def figure_3(weft, quick):
+    Row = namedtuple("Row", "ratio messages messages_printed")
     ratios = [1 + i / 4 for i in range(0, 37, 4 if quick else 1)]
-    rows = []
-    for ratio, found in zip(ratios, weft.all([("formula", "messages-optimal", f"ratio={ratio}") for ratio in ratios])):
-        rows.append((ratio, found["messages"], found["messages_printed"]))
-    series = [Series("equation 5, corrected", [row[:2] for row in rows], mark=False),
-              Series("as it is printed", [(row[0], row[2]) for row in rows], mark=False)]
-    at_four = next(row for row in rows if row[0] == 4)
-    return Made(("ratio", "messages", "messages_printed"), rows,
-                f"At a ratio of 4 the corrected formula gives {at_four[1]:.6f} messages, the printed formula "
-                f"{at_four[2]:.6f}.",
+    answers = weft.all([("formula", "messages-optimal", f"ratio={ratio}") for ratio in ratios])
+    rows = [Row(ratio, found["messages"], found["messages_printed"]) for ratio, found in zip(ratios, answers)]
+    series = [Series("equation 5, corrected", [(row.ratio, row.messages) for row in rows], mark=False),
+              Series("as it is printed", [(row.ratio, row.messages_printed) for row in rows], mark=False)]
+    at_four = next(row for row in rows if row.ratio == 4)
+    return Made(Row._fields, rows,
+                f"At a ratio of 4 the corrected formula gives {at_four.messages:.6f} messages, the printed formula "
+                f"{at_four.messages_printed:.6f}.",
                 drawing(Panel("Messages in a row that make a stage cheapest", Axis("latency / issue"),
                               Axis("messages"), series)))
 
 
 def figure_4(weft, quick):
-    bases = [2 + i / 4 for i in range(0, 57)]
     counts = (5, 25, 125, 625, 3125)
-    rows = [(base, *((1 + base * 0.25) * math.log(ranks) / math.log(base + 1) for ranks in counts))
-            for base in (b - 1 for b in bases)]
+    rows = [(messages, *((1 + messages * 0.25) * math.log(ranks) / math.log(messages + 1) for ranks in counts))
+            for messages in (1 + i / 4 for i in range(57))]
     series = [Series(f"N = {ranks}", [(row[0], row[1 + i]) for row in rows], mark=False)
               for i, ranks in enumerate(counts)]
     least = [min(rows, key=lambda row, i=i: row[1 + i])[0] for i in range(len(counts))]
@@ -99,8 +100,7 @@ def figure_9(weft, quick):
     return Made(("ranks", "published_rd_us", "published_rm_us", "simulated_rd_us", "simulated_rm_us"), rows,
                 "For every number of ranks, simulated times have the same order as published times. From 24 ranks on, "
                 "published minima grow faster.",
-                drawing(Panel("Allreduce of 8 bytes", Axis("ranks", True, (4, 8, 16, 32, 64, 128)),
-                              Axis("microseconds", True), series)))
+                drawing(Panel("Allreduce of 8 bytes", RANK_AXIS, Axis("microseconds", True), series)))
 
 
 def sweep(weft, quick, ranks, schedules):
@@ -132,40 +132,38 @@ def figure_11(weft, quick):
 
 
 def figure_12(weft, quick):
+    Row = namedtuple("Row", "ranks schedule model_min_us min_us model_median_us median_us min_above_percent "
+                     "median_above_percent")
     costs = {row["statistic"]: (row["alpha_p_us"], row["alpha_r_us"]) for row in published("ruefenacht_table1.csv")}
     rows = []
     for row in published("ruefenacht_table2.csv"):
         model = {which: model_us(row["schedule"], *costs[which]) for which in costs}
-        rows.append((int(row["ranks"]), row["schedule"], model["min"], row["min_rm_us"], model["median"],
-                     row["median_rm_us"], *((row[f"{which}_rm_us"] / model[which] - 1) * 100 for which in costs)))
-    series = [Series("minimum", [(row[0], row[6]) for row in rows]),
-              Series("median", [(row[0], row[7]) for row in rows])]
-    correlation = [pearson([row[2 + 2 * i] for row in rows], [row[3 + 2 * i] for row in rows]) for i in (0, 1)]
-    ranks = Axis("ranks", True, (4, 8, 16, 32, 64, 128))
-    points = [Series("minimum", [(row[2], row[3]) for row in rows], line=False),
-              Series("median", [(row[4], row[5]) for row in rows], line=False),
+        rows.append(Row(int(row["ranks"]), row["schedule"], model["min"], row["min_rm_us"], model["median"],
+                        row["median_rm_us"], *((row[f"{which}_rm_us"] / model[which] - 1) * 100 for which in costs)))
+    series = [Series("minimum", [(row.ranks, row.min_above_percent) for row in rows]),
+              Series("median", [(row.ranks, row.median_above_percent) for row in rows])]
+    minima = [(row.model_min_us, row.min_us) for row in rows]
+    medians = [(row.model_median_us, row.median_us) for row in rows]
+    correlation = [statistics.correlation(*zip(*pairs)) for pairs in (minima, medians)]
+    points = [Series("minimum", minima, line=False), Series("median", medians, line=False),
               Series("equal", [(2, 2), (10, 10)], mark=False)]
-    return Made(("ranks", "schedule", "model_min_us", "min_us", "model_median_us", "median_us", "min_above_percent",
-                 "median_above_percent"), rows,
-                f"Up to 16 ranks the published minimum is within {max(abs(row[6]) for row in rows[:5]):.0f} % of the "
-                f"model, with 128 ranks {rows[-1][6]:.0f} % above it. Correlation of model and measurement: "
-                f"{correlation[0]:.2f} for minima, {correlation[1]:.2f} for medians.",
-                drawing(Panel("Published times less the model", ranks, Axis("per cent of the model"), series),
+    largest = max(abs(row.min_above_percent) for row in rows if row.ranks <= 16)
+    return Made(Row._fields, rows,
+                f"Up to 16 ranks the published minimum is within {largest:.0f} % of the "
+                f"model, with 128 ranks {rows[-1].min_above_percent:.0f} % above it. Correlation of model and "
+                f"measurement: {correlation[0]:.2f} for minima, {correlation[1]:.2f} for medians.",
+                drawing(Panel("Published times less the model", RANK_AXIS, Axis("per cent of the model"), series),
                         Panel("Published times over the model", Axis("model, microseconds", True, (2, 4, 6, 8, 10)),
                               Axis("published, microseconds", True), points)))
 
 
-def pearson(xs, ys):
-    mean_x, mean_y = sum(xs) / len(xs), sum(ys) / len(ys)
-    top = sum((x - mean_x) * (y - mean_y) for x, y in zip(xs, ys))
-    return top / math.sqrt(sum((x - mean_x) ** 2 for x in xs) * sum((y - mean_y) ** 2 for y in ys))
-
-
+# Number of the paper's figure, ranks, schedule, and the paper's makespan in ns.
 TIMELINES = (("18", 8, "a2,a2,a2", 1839.6), ("19", 8, "a8", 1292.4), ("20", 7, "c6m2,a2,a2,e6m2", 2442.8),
              ("21", 7, "m1g2a3,n1g3a2", 1452.8), ("22", 7, "m3g2a2,n3g2a2", 1452.8), ("23", 6, "elimination", None))
 
 
 def timelines(weft, quick):
+    Row = namedtuple("Row", "figure ranks schedule makespan_ns earliest_finish_ns skew_ns")
     rows, svg = [], {}
     with tempfile.TemporaryDirectory() as folder:
         for number, ranks, schedule, _ in TIMELINES:
@@ -175,10 +173,11 @@ def timelines(weft, quick):
             weft.text(*call, "--timeline", path)
             svg[f"-{number}"] = path.read_text(encoding="utf-8")
             found = weft(*call)
-            rows.append((number, ranks, schedule, found["makespan_ns"], found["earliest_finish_ns"], found["skew_ns"]))
-    return Made(("figure", "ranks", "schedule", "makespan_ns", "earliest_finish_ns", "skew_ns"), rows,
-                f"The schedules with merges take {rows[2][3] - rows[3][3]:.0f} ns less than the schedule with a split.",
-                svg, shown=len(rows))
+            rows.append(Row(number, ranks, schedule, *(found[column] for column in Row._fields[3:])))
+    makespan_ns = {row.figure: row.makespan_ns for row in rows}
+    return Made(Row._fields, rows,
+                f"The schedules with merges take {makespan_ns['20'] - makespan_ns['21']:.0f} ns less than the schedule "
+                "with a split.", svg, shown=len(rows))
 
 
 def program_tasks(weft):

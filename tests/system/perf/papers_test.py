@@ -62,7 +62,7 @@ class Papers(unittest.TestCase):
         self.assertAlmostEqual(min(row[1] for row in rows), 2, places=9)  # 4.97068 x 0.25 x ln 5
 
     def test_timelines_end_at_the_published_times(self):
-        found = {row[2]: row[3] for row in self.make("ruefenacht-fig18-23").rows}
+        found = {row.schedule: row.makespan_ns for row in self.make("ruefenacht-fig18-23").rows}
         for _, _, schedule, makespan in run.ruefenacht.TIMELINES:
             if makespan:
                 self.assertAlmostEqual(found[schedule], makespan, places=3)
@@ -79,9 +79,8 @@ class Papers(unittest.TestCase):
             self.assertAlmostEqual(found[name], value, places=9)
 
     def gains_of_huang(self, *cells):
-        """Returns the time of the best single-object algorithm, divided by that of the best multi-object one."""
         cells = [(collective, 128, size) for collective, size in cells]
-        return [one["single-object"][1] / one["multi-object"][1] for one in run.huang.predicted(self.weft, cells)]
+        return [run.huang.gain(call, "single-object") for call in run.huang.predicted(self.weft, cells)]
 
     def test_stated_speedups_of_huang_are_reproduced(self):
         allgather, scatter, allreduce = self.gains_of_huang(("allgather", 64), ("scatter", 256), ("allreduce", 256))
@@ -91,15 +90,16 @@ class Papers(unittest.TestCase):
 
     def test_long_calls_switch_to_the_algorithms_of_huang_for_long_calls(self):
         cells = [("allgather", 128, 1024), ("allgather", 128, 8192), ("allreduce", 32, 1024), ("allreduce", 32, 262144)]
-        names = [one["multi-object"][0].partition(":")[0] for one in run.huang.predicted(self.weft, cells)]
+        names = [call.best["multi-object"].algorithm.partition(":")[0]
+                 for call in run.huang.predicted(self.weft, cells)]
         self.assertEqual(names, ["multi-object-bruck", "multi-object-ring", "multi-object-small", "multi-object-large"])
 
     def test_values_of_hoefler_and_moor_are_reproduced(self):
-        found = {(row[0], row[2]): row[3:5] for row in self.make("hoefler-table1").rows}
+        found = {(row.algorithm, row.bytes): row for row in self.make("hoefler-table1").rows}
         for short, segments, us in (("FT", "", 3320.801), ("KT", "", 694.695), ("BT", "", 379.448), ("PBT", 7, 341.027),
                                     ("DT", 5, 321.824), ("SB", "", 446.968)):
-            self.assertEqual(found[short, 65536][0], segments, short)
-            self.assertAlmostEqual(found[short, 65536][1], us, delta=0.0006, msg=short)
+            self.assertEqual(found[short, 65536].segments, segments, short)
+            self.assertAlmostEqual(found[short, 65536].time_us, us, delta=0.0006, msg=short)
 
     def test_stored_files_equal_generated_ones(self):
         for name in COMPARED:
@@ -148,10 +148,10 @@ class Papers(unittest.TestCase):
 
     def test_the_best_number_of_omitted_steps_is_never_worse(self):
         for row in self.quick("kolmakov-fig7-10").rows:
-            self.assertLessEqual(row[2], min(row[4:]), row)
+            self.assertLessEqual(row.best_us, min(row[row._fields.index("by_formula_us"):]), row)
 
     def test_the_proposed_algorithm_is_never_slower_than_the_best_of_three(self):
-        ratios = {row[:2]: row[3] for row in self.quick("kolmakov-fig1").rows}
+        ratios = {(row.ranks, row.bytes): row.ratio for row in self.quick("kolmakov-fig1").rows}
         self.assertEqual(len(ratios), 6)
         self.assertGreaterEqual(min(ratios.values()), 1)
         self.assertAlmostEqual(ratios[7, 262144], 1.10833, places=5)
