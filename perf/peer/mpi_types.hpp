@@ -18,33 +18,31 @@ namespace weft::peer {
 
 /// Returns MPI's type, or MPI_DATATYPE_NULL if MPI has no such type.
 inline MPI_Datatype mpi_type(Type type) {
-    const MPI_Datatype none = MPI_DATATYPE_NULL;
-    // In the order of weft::Type.
-    const std::array<MPI_Datatype, kBuiltinTypes> types = {MPI_INT8_T,
-                                                           MPI_INT16_T,
-                                                           MPI_INT32_T,
-                                                           MPI_INT64_T,
-                                                           MPI_UINT8_T,
-                                                           MPI_UINT16_T,
-                                                           MPI_UINT32_T,
-                                                           MPI_UINT64_T,
-                                                           MPI_FLOAT,
-                                                           MPI_DOUBLE,
-                                                           MPI_LONG_DOUBLE,
-                                                           MPI_C_FLOAT_COMPLEX,
-                                                           MPI_C_DOUBLE_COMPLEX,
-                                                           MPI_C_BOOL,
-                                                           none,
-                                                           none,
-                                                           MPI_FLOAT_INT,
-                                                           MPI_DOUBLE_INT,
-                                                           MPI_SHORT_INT,
-                                                           MPI_2INT,
-                                                           sizeof(long) == 8 ? MPI_LONG_INT : none,
-                                                           MPI_LONG_DOUBLE_INT,
-                                                           none,
-                                                           none};
-    return types[static_cast<std::size_t>(type)];
+    // clang-format off
+    switch (type) {
+        case Type::int8: return MPI_INT8_T;
+        case Type::int16: return MPI_INT16_T;
+        case Type::int32: return MPI_INT32_T;
+        case Type::int64: return MPI_INT64_T;
+        case Type::uint8: return MPI_UINT8_T;
+        case Type::uint16: return MPI_UINT16_T;
+        case Type::uint32: return MPI_UINT32_T;
+        case Type::uint64: return MPI_UINT64_T;
+        case Type::float32: return MPI_FLOAT;
+        case Type::float64: return MPI_DOUBLE;
+        case Type::longdouble: return MPI_LONG_DOUBLE;
+        case Type::cfloat: return MPI_C_FLOAT_COMPLEX;
+        case Type::cdouble: return MPI_C_DOUBLE_COMPLEX;
+        case Type::boolean: return MPI_C_BOOL;
+        case Type::float_int: return MPI_FLOAT_INT;
+        case Type::double_int: return MPI_DOUBLE_INT;
+        case Type::int16_int: return MPI_SHORT_INT;
+        case Type::int32_int: return MPI_2INT;
+        case Type::int64_int: return sizeof(long) == 8 ? MPI_LONG_INT : MPI_DATATYPE_NULL;
+        case Type::longdouble_int: return MPI_LONG_DOUBLE_INT;
+        default: return MPI_DATATYPE_NULL;
+    }
+    // clang-format on
 }
 
 inline MPI_Op mpi_op(Op op) {
