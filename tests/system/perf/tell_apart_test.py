@@ -7,7 +7,7 @@ import unittest
 
 from fakes import Run, check_refusals
 
-from comparing import telling  # noqa: E402  (fakes adds its folder to the path)
+from comparing import significance  # noqa: E402  (fakes adds its folder to the path)
 
 # --delay-ns makes a side slower by that number of nanoseconds.
 ANSWER = """
@@ -32,24 +32,24 @@ def call(plans, *arguments):
 
 class Statistics(unittest.TestCase):
     def test_the_sign_test_has_binomial_probabilities(self):
-        self.assertEqual(telling.sign_test([2] * 10), 2 / 2**10)
-        self.assertEqual(telling.sign_test([2] * 9 + [0.5]), 2 * 11 / 2**10)
-        self.assertEqual(telling.sign_test([2, 0.5]), 1.0)
-        self.assertEqual(telling.sign_test([1.0] * 30), 1.0, "equal rounds are not counted")
+        self.assertEqual(significance.sign_test([2] * 10), 2 / 2**10)
+        self.assertEqual(significance.sign_test([2] * 9 + [0.5]), 2 * 11 / 2**10)
+        self.assertEqual(significance.sign_test([2, 0.5]), 1.0)
+        self.assertEqual(significance.sign_test([1.0] * 30), 1.0, "equal rounds are not counted")
 
     def test_false_detections_stay_within_the_error(self):
-        found = sum(telling.verdict("", random_ratios(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
+        found = sum(significance.verdict("", random_ratios(seed, 60, 1.0), 0.05)["told_apart"] for seed in range(1000))
         self.assertLess(found, 75)  # at most 50 are expected, with a standard deviation of 7
         self.assertGreater(found, 0, "a test that is never wrong detects nothing")
 
     def test_a_tenth_is_detected_despite_noise_of_a_tenth(self):
-        found = sum(telling.verdict("", random_ratios(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
+        found = sum(significance.verdict("", random_ratios(seed, 100, 1.1), 0.01)["told_apart"] for seed in range(200))
         self.assertGreater(found, 190)
 
     def test_the_interval_contains_the_true_ratio(self):
         contained = 0
         for seed in range(500):
-            low, high = telling.median_interval(random_ratios(seed, 50, 1.1), 0.05)
+            low, high = significance.median_interval(random_ratios(seed, 50, 1.1), 0.05)
             contained += low <= 1.1 <= high
         self.assertGreater(contained, 460)
         self.assertLess(contained, 500, "an interval that is never wrong is too wide")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""telling - decides whether two sides of the same rounds differ, from the ratio of their times in each round.
+"""significance - decides whether two sides of the same rounds differ, from the ratio of their times in each round.
 
 Idea     If both sides are equally fast, each is the slower one in half of the rounds. The sign test returns the
          probability that a fair coin gives a count at least as uneven as the observed count. It makes no assumption
