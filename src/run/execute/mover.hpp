@@ -27,7 +27,7 @@ namespace weft::run {
 
 /// Memory of a piece, or of a part of a piece.
 struct Memory {
-    std::byte* data = nullptr;  ///< null: empty, or only the kernel can copy
+    std::byte* data = nullptr;  ///< null: there are no bytes, or only the kernel can copy them
     base::Reach reach;          ///< location of a peer's memory
     Rank peer = plan::kNoRank;  ///< owner as a rank of the job; kNoRank: this rank
     std::size_t bytes = 0;
@@ -80,17 +80,17 @@ class Mover {
                                   std::span<const base::PutPart>& parts, std::size_t& bytes) {
         parts_.clear();
         bytes = 0;
-        bool reached = true;
+        bool all_addressable = true;
         walk(op, list, segment, [&](const Memory& at) {
             if (!at.is_addressable()) {
                 fault_ = {at.peer, at.outside ? 0 : EOPNOTSUPP};
-                reached = false;
+                all_addressable = false;
             }
             parts_.push_back({at.data, at.bytes});
             bytes += at.bytes;
         });
         parts = parts_;
-        return reached;
+        return all_addressable;
     }
 
     /// Copies a source for which list_parts() returned false to memory that the call keeps until
@@ -179,17 +179,17 @@ class Mover {
         packed_.assign(std::size_t{copies} + step.operands, 0);
         for (std::uint32_t i = 0; i < width; ++i) {
             memories_.clear();
-            bool reached = true;
+            bool all_addressable = true;
             const auto add_memory = [&](std::uint32_t list, PieceList pieces, std::uint32_t k) {
                 const Piece& piece = op.program->pieces[pieces.start + k * width + i];
                 memories_.push_back(resolve(op, piece, segment, packed_[list]));
                 count(memories_.back(), list < copies ? mapped_bytes_.written : mapped_bytes_.read);
-                reached = reached && memories_.back().is_addressable();
+                all_addressable = all_addressable && memories_.back().is_addressable();
             };
             for (std::uint32_t k = 0; k < copies; ++k) add_memory(k, step.target, k);
             for (std::uint32_t k = 0; k < step.operands; ++k)
                 add_memory(copies + k, step.source, k);
-            if (reached)
+            if (all_addressable)
                 reduce_directly(op, copies);
             else if (!reduce_through_blocks(op, copies))
                 return false;
@@ -234,7 +234,7 @@ class Mover {
                                                                         : Stores::cached;
     }
 
-    // Copies by the kernel. Return false if it refused.
+    // Let the kernel copy. Return false if it refused.
     bool copy_from(const Memory& memory, std::byte* to, std::size_t bytes) {
         if (!memory.outside && wire_.memory().copy_from(memory.peer, memory.reach, to, bytes))
             return true;

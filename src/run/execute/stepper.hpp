@@ -372,7 +372,7 @@ class Stepper {
                     return exposure.reach.at(static_cast<std::uint64_t>(block.data - start));
             }
         }
-        // A slot, which is in the segment, or a scratch buffer, which the kernel copies.
+        // The block is in a slot of the segment, or in a scratch buffer, which the kernel copies.
         return wire_.memory().expose(block.data, 0, base::Access::read, {}).reach;
     }
 
@@ -381,8 +381,8 @@ class Stepper {
         base::Cell* cell = op.team->published(op.team->setup.rank, op.bank, number);
         std::span<const base::PutPart> parts;
         std::size_t bytes = 0;
-        const bool reached = mover_.list_parts(op, step.source, lane.segment, parts, bytes);
-        WEFT_CHECK(reached, number);
+        const bool addressable = mover_.list_parts(op, step.source, lane.segment, parts, bytes);
+        WEFT_CHECK(addressable, number);
         std::byte* at = cell->payload;
         if (op.program->published_start != 0 && bytes != 0)
             at = Mover<Wire>::published_slot(op, op.team->setup.rank, step.number, lane.segment);

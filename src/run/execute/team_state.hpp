@@ -26,8 +26,8 @@ struct TeamSetup {
     std::uint64_t region = 0;     ///< offset of the team's region in every member's segment
     base::RegionShape shape;
     base::Tick first_tick = 1;  ///< above every tick of earlier teams in the region
-    /// Offset in this rank's segment of a word that a member sets when it revokes the team, to a
-    /// flag word of first_tick and the member's rank in the job; 0: none.
+    /// Offset of a word in this rank's segment, or 0. A member that revokes the team sets the word
+    /// to a flag word of first_tick and the member's rank in the job.
     std::uint64_t revoked = 0;
     /// Barrier that the bank rule inserts. Must outlive the team.
     const BoundProgram* barrier = nullptr;

@@ -49,12 +49,12 @@ struct WaitingLane {
     Rank peer = 0;            ///< team rank; < 0: waits for no peer
     base::FlagWord have = 0;  ///< flag in the cell
     base::FlagWord want = 0;  ///< expected flag
-    /// Waits not for a flag, but for room to put (with a peer) or its own puts (without).
+    /// The lane waits for no flag, but for room for a put or, without a peer, for its own puts.
     bool waits_locally = false;
     std::string text;  ///< if not empty: the whole description, of a wait that is not a lane's
 };
 
-/// Describes a lane that waits at a step or, after the last step, for its puts. Without flags.
+/// Describes a lane that waits at a step or, after the last step, for its puts. Sets no flags.
 [[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
 /// Describes an operation whose steps are done, but whose last puts still read their sources.
 [[nodiscard]] WaitingLane describe_last_puts(const Operation& op);
@@ -247,7 +247,7 @@ class Watchdog {
         return true;
     }
 
-    /// Returns false if a member has revoked a team. A verdict about it may have been overwritten.
+    /// Returns false if a member has revoked a team. Its verdict may be overwritten in the mailbox.
     bool read_revocations(const Teams& teams) {
         for (const auto& team : teams) {
             if (team->failed || team->setup.revoked == 0) continue;
