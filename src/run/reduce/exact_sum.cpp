@@ -17,7 +17,7 @@ namespace weft::run {
 
 #if defined(__x86_64__)
 FloatState::FloatState() noexcept {
-    constexpr unsigned kDefault = 0x1f80;
+    constexpr unsigned kDefault = 0x1f80;  // rounds to nearest, keeps subnormals, masks exceptions
     const unsigned state = _mm_getcsr();
     std::memcpy(saved_, &state, sizeof state);
     if (state != kDefault) _mm_setcsr(kDefault);
@@ -77,7 +77,7 @@ double round_pair(double value, double rest) {
         if constexpr (std::is_same_v<T, float>) return static_cast<float>(double_of(bits));
         const FiniteValue parts = split(bits);
         if (parts.mantissa == 0) return value;
-        const int shift = 127 - (63 - __builtin_clzll(parts.mantissa));
+        const int shift = 64 + __builtin_clzll(parts.mantissa);  // moves the leading bit to bit 127
         return LeadingBits{static_cast<UInt128>(parts.mantissa) << shift,
                            kLeastExponent + parts.position - shift, parts.negative}
             .rounded(format_of(type_of<T>()));
@@ -89,7 +89,7 @@ constexpr int kNegativeShift = 21;
 constexpr int kOtherShift = 42;
 constexpr std::int64_t kCountMask = (std::int64_t{1} << kNegativeShift) - 1;
 
-constexpr int kPrecision = 53;
+constexpr int kPrecision = 53;  // bits of a double's mantissa
 
 /// Calls body(first, count, doubles) for tiles of an array of values.
 template <class Body>
@@ -116,11 +116,11 @@ double sum_column(const ExactKernels& kernels, const void* columns, std::size_t 
 }  // namespace
 
 ExactWindow ExactWindow::all(Type type) {
-    // Positions, as split() returns them, of the least and the largest value as doubles.
+    // Positions, as split() returns them, of the smallest and the largest value as doubles.
     const FloatFormat format = format_of(type);
-    const int least = std::max(0, format.least - (kPrecision - 1) - kLeastExponent);
-    const int most = format.limit - kPrecision - kLeastExponent;
-    return {least, (most - least + kPrecision) / kDigitBits + 1, true};
+    const int smallest = std::max(0, format.least - (kPrecision - 1) - kLeastExponent);
+    const int largest = format.limit - kPrecision - kLeastExponent;
+    return {smallest, (largest - smallest + kPrecision) / kDigitBits + 1, true};
 }
 
 std::array<std::int64_t, 3> ExactWindow::bounds(const ExactRange& range) {
@@ -132,9 +132,9 @@ std::array<std::int64_t, 3> ExactWindow::bounds(const ExactRange& range) {
 ExactWindow ExactWindow::within(const std::array<std::int64_t, 3>& bounds) {
     const bool special = bounds[2] != 0;
     if (bounds[0] < 0) return {0, 1, special};
-    const int least = static_cast<int>(-bounds[1]);
-    const int bits = static_cast<int>(bounds[0]) - least + kPrecision;
-    return {least, (bits + kDigitBits - 1) / kDigitBits, special};
+    const int smallest = static_cast<int>(-bounds[1]);
+    const int bits = static_cast<int>(bounds[0]) - smallest + kPrecision;
+    return {smallest, (bits + kDigitBits - 1) / kDigitBits, special};
 }
 
 ExactRange range_of(const ExactKernels& kernels, Type type, const void* values,

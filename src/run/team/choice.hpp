@@ -35,9 +35,7 @@ struct CallClass {
     friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };
 
-/// Returns the class of a call.
 [[nodiscard]] CallClass class_of(const Call& call);
-
 /// Rounds the count up to a power of two.
 [[nodiscard]] CallClass rounded(CallClass call);
 
@@ -97,7 +95,7 @@ class Chooser {
           preference_(preference),
           shared_(shared) {}
 
-    /// Returns a choice, valid until the next call.
+    /// Returns a choice, valid until the next call of choose().
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
     /// Returns all candidates, without measured choices.
     [[nodiscard]] base::Result<plan::Choice> rank_all(const Call& call) const {
