@@ -82,7 +82,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
                  heap_.end_team(team);
                  registered_.end_team(team);
                  const Turn::Hold hold = engine_->take_turn();
-                 onesided_->close_streams_of(team.serial());
+                 onesided_->streams().close_of(team.serial());
              }),
       calls_(*engine_),
       memory_{services_,

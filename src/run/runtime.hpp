@@ -20,6 +20,7 @@
 #include "run/job/layout.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/memory/active_messages.hpp"
+#include "run/memory/locks.hpp"
 #include "run/memory/registered_memory.hpp"
 #include "run/memory/remote_memory.hpp"
 #include "run/memory/symmetric_heap.hpp"

@@ -464,16 +464,18 @@ extern "C" weft_status weft_context_free(weft_team* context) {
 // --- locks ---------------------------------------------------------------------------------------
 
 extern "C" weft_status weft_lock_set(weft_team* team, uint64_t* lock) {
-    return on_memory(__func__, team, [&](RemoteMemory remote) { return remote.lock(lock); });
+    return on_memory(__func__, team,
+                     [&](RemoteMemory remote) { return run::Locks(remote).lock(lock); });
 }
 
 extern "C" weft_status weft_lock_test(weft_team* team, uint64_t* lock, int* got) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
         if (got == nullptr) return fail(Status::argument, "got is NULL");
-        return store(remote.try_lock(lock), got);
+        return store(run::Locks(remote).try_lock(lock), got);
     });
 }
 
 extern "C" weft_status weft_lock_clear(weft_team* team, uint64_t* lock) {
-    return on_memory(__func__, team, [&](RemoteMemory remote) { return remote.unlock(lock); });
+    return on_memory(__func__, team,
+                     [&](RemoteMemory remote) { return run::Locks(remote).unlock(lock); });
 }

@@ -143,7 +143,7 @@ extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, si
                         count, bytes, members, in_stride, out_stride);
         const std::size_t elements = count * members;
         if (in == WEFT_IN_PLACE || out == WEFT_IN_PLACE)
-            return fail(Status::argument, "in or out is WEFT_IN_PLACE, expected two buffers");
+            return fail(Status::argument, "in or out is in place, expected two buffers");
         if (elements != 0 && (in == nullptr || out == nullptr))
             return fail(Status::argument, "in or out is NULL, expected {} bytes", elements * bytes);
         std::vector<std::byte> sent(elements * bytes);

@@ -139,13 +139,13 @@ void OneSidedCalls::quiet() {
     succeed(remote(link_).quiet());
 }
 void OneSidedCalls::lock(std::uint64_t* lock) {
-    succeed(remote(link_).lock(lock));
+    succeed(run::Locks(remote(link_)).lock(lock));
 }
 bool OneSidedCalls::try_lock(std::uint64_t* lock) {
-    return succeed(remote(link_).try_lock(lock));
+    return succeed(run::Locks(remote(link_)).try_lock(lock));
 }
 void OneSidedCalls::unlock(std::uint64_t* lock) {
-    succeed(remote(link_).unlock(lock));
+    succeed(run::Locks(remote(link_)).unlock(lock));
 }
 void OneSidedCalls::wait(const detail::WordCondition& condition) {
     succeed(remote(link_).waits().all(to_wait(condition)));

@@ -97,9 +97,8 @@ Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, 
                                  std::shared_ptr<void> kept) {
     run::Team& team = team_of(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
-    state->transfer->get =
-        detail::succeed(link_->owner->remote(team, link_->stream)
-                            .start_get(dst, src, bytes, peer, std::move(kept)));
+    state->transfer->get = detail::succeed(link_->owner->remote(team, link_->stream)
+                                               .start_get(dst, src, bytes, peer, std::move(kept)));
     return Request(std::move(state));
 }
 

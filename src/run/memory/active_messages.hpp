@@ -54,8 +54,8 @@ class ActiveMessages {
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
     /// Waits until all queued messages have been sent. Drops messages to dead ranks.
     [[nodiscard]] base::Result<void> settle();
-    /// Makes every later call fail, because the runtime is finalized. Messages without a handler are
-    /// dropped from now on.
+    /// Makes every later call fail, because the runtime is finalized. Drops messages without a
+    /// handler from now on.
     void close();
 
     /// Starts to serve requests of the team's local members for memory that they cannot map.

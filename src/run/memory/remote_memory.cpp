@@ -131,14 +131,14 @@ bool RemoteMemory::is_near(const Target& target) const {
 
 Stream* RemoteMemory::open_stream() {
     const Turn::Hold hold = services_.engine.take_turn();
-    Stream* const stream = services_.onesided.open_stream();
+    Stream* const stream = services_.onesided.streams().open();
     stream->team = team_.serial();
     return stream;
 }
 
 void RemoteMemory::close_stream() {
     const Turn::Hold hold = services_.engine.take_turn();
-    services_.onesided.close_stream(stream_);
+    services_.onesided.streams().close(stream_);
 }
 
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
@@ -226,8 +226,8 @@ base::Result<std::shared_ptr<StartedGet>> RemoteMemory::start_get(void* into, co
         WEFT_TRY(get(into, from, bytes, peer, Return::reusable));
         return std::shared_ptr<StartedGet>();
     }
-    auto started = std::make_shared<StartedGet>(
-        StartedGet{.rank = target.rank, .kept = std::move(kept)});
+    auto started =
+        std::make_shared<StartedGet>(StartedGet{.rank = target.rank, .kept = std::move(kept)});
     WEFT_TRY(run_in_stream<&RealOneSided::start_far_get>(
         false, target.rank, static_cast<std::byte*>(into), target.remote, bytes, started));
     return started;

@@ -139,12 +139,9 @@ class RemoteMemory {
 
     [[nodiscard]] WordWaits waits() { return {services_, team_}; }
 
-    // Locks of the team. A lock is a word of symmetric memory, initially 0 on all members.
-    [[nodiscard]] base::Result<void> lock(std::uint64_t* word);
-    [[nodiscard]] base::Result<bool> try_lock(std::uint64_t* word);
-    [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
-
   private:
+    friend class Locks;
+
     /// Memory of a peer.
     struct Target {
         Rank rank = 0;  ///< rank of the job
@@ -166,12 +163,6 @@ class RemoteMemory {
                                                Result&&... result);
     [[nodiscard]] bool is_near(const Target& target) const;
     [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
-    [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
-    [[nodiscard]] base::Result<void> enter_lock(const std::uint64_t* word);
-    [[nodiscard]] bool try_enter_lock(const std::uint64_t* word);
-    void leave_lock(const std::uint64_t* word);
-    [[nodiscard]] base::Result<void> wait_in_queue(std::uint64_t* word, Rank home);
-    [[nodiscard]] base::Result<void> pass_on(std::uint64_t* word, Rank home);
 
     MemoryServices& services_;
     RegisteredMemory& registered_;

@@ -62,7 +62,7 @@ class Deliveries {
         if (delivery.rank == OneSided<Wire, Drive>::kNoPeer) return nullptr;
         if (delivery.stream == onesided_.default_.number)
             return {std::shared_ptr<Stream>(), &onesided_.default_};  // which no thread closes
-        for (const auto& stream : onesided_.streams_)
+        for (const auto& stream : onesided_.streams_.all())
             if (stream->number == delivery.stream) return stream;
         return nullptr;
     }

@@ -22,6 +22,7 @@
 #include "run/onesided/remote_address.hpp"
 #include "run/onesided/requests.hpp"
 #include "run/onesided/service.hpp"
+#include "run/onesided/streams.hpp"
 
 namespace weft::run {
 
@@ -42,7 +43,8 @@ class OneSided {
           service_(wire, area, rank),
           requests_(wire, driver, area, rank),
           peers_(static_cast<std::size_t>(area.ranks)),
-          default_(area.ranks, 0) {}
+          default_(area.ranks, 0),
+          streams_(area.ranks) {}
 
     /// Functions for Wire::set_service(); `self` is a OneSided.
     static bool serve(void* self) noexcept {
@@ -57,21 +59,7 @@ class OneSided {
 
     // A call is made in a stream, or in the default stream if `stream` is nullptr. fence() and
     // quiet() cover only calls in their stream.
-    [[nodiscard]] Stream* open_stream() {
-        return streams_.emplace_back(std::make_shared<Stream>(area_.ranks, ++last_stream_)).get();
-    }
-    /// Ends the use of a stream. One with transfers in flight stays until a later call.
-    void close_stream(Stream* stream) {
-        stream->closed = true;
-        close_streams_of(0);
-    }
-    /// Closes the streams of a team that has ended. team: serial number; 0: none.
-    void close_streams_of(std::uint64_t team) {
-        std::erase_if(streams_, [&](const auto& held) {
-            held->closed = held->closed || (team != 0 && held->team == team);
-            return held->closed && held->is_idle();
-        });
-    }
+    [[nodiscard]] Streams& streams() { return streams_; }
 
     /// Returns the address in this process of a peer's memory if it is mapped, else nullptr.
     [[nodiscard]] std::byte* reach(Rank rank, const RemoteAddress& at) const noexcept {
@@ -234,21 +222,7 @@ class OneSided {
 
     /// Orders earlier puts before later puts to each peer. Waits for requests to local peers,
     /// because a later put may be a plain store.
-    bool fence(Stream* stream = nullptr) {
-        // Release: orders this rank's stores to mapped memory.
-        std::atomic_thread_fence(std::memory_order_release);
-        Stream& used = chosen(stream);
-        std::vector<Rank> near;  // with unfinished requests, which is rare
-        for (const Rank rank : used.dirty) {
-            Stream::Peer& at = used.at(rank);
-            if (!is_unsettled(rank)) continue;
-            at.fenced = true;
-            at.fence = at.posted;
-            if (wire_.near(rank) != nullptr) near.push_back(rank);
-        }
-        // Other threads may change the list of dirty peers during a flush.
-        return std::ranges::all_of(near, [&](Rank rank) { return flush(used, rank); });
-    }
+    bool fence(Stream* stream = nullptr);
 
     /// Waits until all puts and gets of the stream are complete, locally and at the peers. If peers
     /// have died since the last quiet(), completes the calls to all other peers and then fails.
@@ -268,7 +242,7 @@ class OneSided {
     bool quiet_all() {
         bool done = quiet();
         // Other threads may open and close streams during the waits.
-        const auto streams = streams_;
+        const auto streams = streams_.all();
         for (const auto& stream : streams) done = done && quiet(stream.get());
         return done;
     }
@@ -498,11 +472,10 @@ class OneSided {
     /// By rank of the job. Never resized: the wire has pointers to counters.
     std::vector<PeerWrites> peers_;
     Stream default_;
-    std::vector<std::shared_ptr<Stream>> streams_;  ///< made by open_stream()
-    std::uint64_t last_stream_ = 0;                 ///< number of the last stream
-    std::uint32_t blocking_ = 0;                    ///< transfers in flight of blocking calls
-    bool buffer_taken_ = false;                     ///< a get or put uses OneSidedArea::buffer()
-    bool wakes_ = true;                             ///< false: let_sleep() was called
+    Streams streams_;
+    std::uint32_t blocking_ = 0;  ///< transfers in flight of blocking calls
+    bool buffer_taken_ = false;   ///< a get or put uses OneSidedArea::buffer()
+    bool wakes_ = true;           ///< false: let_sleep() was called
 };
 
 }  // namespace weft::run

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// quiet.hpp - completion of all puts and gets of a stream, locally and at the peers.
+// quiet.hpp - order and completion of all puts and gets of a stream, locally and at the peers.
 #pragma once
 
 #include <utility>
@@ -9,13 +9,31 @@
 
 namespace weft::run {
 
+template <Network Wire, class Drive>
+bool OneSided<Wire, Drive>::fence(Stream* stream) {
+    // Release: orders this rank's stores to mapped memory.
+    std::atomic_thread_fence(std::memory_order_release);
+    Stream& used = chosen(stream);
+    std::vector<Rank> near;  // with unfinished requests, which is rare
+    for (const Rank rank : used.dirty) {
+        Stream::Peer& at = used.at(rank);
+        if (!is_unsettled(rank)) continue;
+        at.fenced = true;
+        at.fence = at.posted;
+        if (wire_.near(rank) != nullptr) near.push_back(rank);
+    }
+    // Other threads may change the list of dirty peers during a flush.
+    return std::ranges::all_of(near, [&](Rank rank) { return flush(used, rank); });
+}
+
 /// Completes all puts and gets of the stream. Fails if one of their peers has died.
 template <Network Wire, class Drive>
 Waited OneSided<Wire, Drive>::complete(Stream& used, const base::Deadline& deadline) {
     // This fence and the last one order accesses of mapped memory before and after quiet().
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const auto wait = [&](Rank rank, auto ended) { return until(ended, deadline, rank, "quiet"); };
-    Waited waited = wait(kNoPeer, [&] { return used.outstanding == 0 && used.forget_ended_gets(); });
+    Waited waited =
+        wait(kNoPeer, [&] { return used.outstanding == 0 && used.forget_ended_gets(); });
     // Flushes only peers that are dirty now, because other threads may put during the waits below.
     std::vector<Flush> flushes = std::exchange(used.spare, {});
     flushes.clear();

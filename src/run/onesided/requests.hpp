@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// requests.hpp - origin's side of requests: numbers and posts requests, and reads replies. Also the
-// streams of contexts.
+// requests.hpp - origin's side of requests: numbers and posts requests, and reads replies.
 //
 // Idea     A reply implies that all earlier requests to the peer are done. Only requests with a
 //          result, flushes, and two requests in each round of the ring need a reply.
@@ -18,88 +17,6 @@
 #include "run/onesided/request.hpp"
 
 namespace weft::run {
-
-/// Transfers and requests that fence and quiet of one context cover. Counters record which of them
-/// a flush covers, because other threads may put while a thread waits for the flush. The wire has a
-/// pointer to `outstanding`, so a stream must not move while transfers are in flight.
-struct Stream {
-    struct Peer {
-        std::uint64_t posted = 0;   ///< number of transfers and requests of this stream
-        std::uint64_t fence = 0;    ///< value of `posted` at the last fence
-        std::uint64_t settled = 0;  ///< the first `settled` of them are known to be delivered
-        bool fenced = false;        ///< puts before `fence` may be incomplete at the peer
-        bool dirty = false;         ///< the peer is in Stream::dirty
-    };
-
-    /// `own_number`: no earlier stream has this number.
-    Stream(Rank ranks, std::uint64_t own_number)
-        : peers(static_cast<std::size_t>(ranks)), number(own_number) {}
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
-
-    [[nodiscard]] Peer& at(Rank rank) { return peers[rank]; }
-    /// Records that a transfer or request has been posted to a peer.
-    void mark_dirty(Rank rank) {
-        ++at(rank).posted;
-        if (at(rank).dirty) return;
-        at(rank).dirty = true;
-        dirty.push_back(rank);
-    }
-    /// Marks dirty peers that fulfil the condition as clean. Returns true if there were any.
-    template <class Condition>
-    bool mark_clean_if(Condition condition) {
-        return std::erase_if(dirty, [&](Rank rank) {
-                   if (!condition(rank)) return false;
-                   at(rank).dirty = at(rank).fenced = false;
-                   return true;
-               }) != 0;
-    }
-    /// Marks peers as clean if nothing was posted to them after their flush.
-    void mark_clean(const std::vector<Flush>& flushes) {
-        for (const Flush& flush : flushes) {
-            // `posted` also counts the flush's own request.
-            const std::uint64_t covered = flush.posted + (flush.number != 0 ? 1 : 0);
-            Peer& peer = at(flush.rank);
-            peer.dirty = peer.dirty && peer.posted != covered;
-        }
-        std::erase_if(dirty, [&](Rank rank) { return !at(rank).dirty; });
-    }
-
-    /// Returns true if all its calls are complete, and a quiet() has ended since.
-    [[nodiscard]] bool is_idle() {
-        return outstanding == 0 && dirty.empty() && forget_ended_gets();
-    }
-    /// Keeps a get in flight.
-    void keep(std::shared_ptr<StartedGet> get) {
-        forget_ended_gets();
-        gets.push_back(std::move(get));
-    }
-    /// Forgets gets whose data has arrived. Returns true if none is in flight.
-    bool forget_ended_gets() {
-        std::erase_if(gets, [](const auto& get) { return get->pending == 0; });
-        return gets.empty();
-    }
-
-    std::vector<Peer> peers;        ///< by rank of the job
-    std::vector<Rank> dirty;        ///< peers to which calls were posted since the last quiet()
-    std::vector<Flush> spare;       ///< memory for the next quiet()
-    std::uint64_t team = 0;         ///< serial number of the context's team; 0: none
-    bool closed = false;            ///< not used again
-    std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
-    std::vector<std::shared_ptr<StartedGet>> gets;  ///< in flight
-    /// Number of calls that only accessed mapped memory. Written without the turn.
-    alignas(64) std::atomic<unsigned> near_calls{0};
-    const std::uint64_t number;
-};
-
-/// Writes of all streams to a peer.
-struct PeerWrites {
-    std::uint64_t delivered = 0;     ///< number of writes known to be delivered
-    std::uint64_t requested = 0;     ///< number of writes before the last request
-    std::uint32_t delivering = 0;    ///< writes in flight, if completion implies delivery
-    std::uint64_t signals = 0;       ///< number of signals sent in immediates
-    std::uint64_t signals_done = 0;  ///< number of signals known to be applied
-};
 
 template <Network Wire, class Drive>
 class Requests {

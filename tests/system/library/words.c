@@ -429,7 +429,7 @@ static void strided_collectives(void) {
         for (int i = 0; i < r; ++i) CHECK(all[at++] == r + 0.01 * i);
     }
     REFUSED(weft_alltoall_strided(world, in, 0, out, 1, 1, WEFT_INT32), "strides");
-    REFUSED(weft_alltoall_strided(world, in, 1, WEFT_IN_PLACE, 1, 1, WEFT_INT32), "WEFT_IN_PLACE");
+    REFUSED(weft_alltoall_strided(world, in, 1, WEFT_IN_PLACE, 1, 1, WEFT_INT32), "in place");
 }
 
 static void refusals(void) {

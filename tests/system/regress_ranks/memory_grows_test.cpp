@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bugs: a team kept the plans of all its calls, so each new count, root or user operation allocated
-// 2 KiB. The end of a team did not free its contexts. Method: compare the resident memory after a warm-up of different calls and after many
-// more. It may grow by 1 MiB. Without the fix, it grows by tens of megabytes.
+// 2 KiB. The end of a team did not free its contexts. Method: compare the resident memory after a
+// warm-up of different calls and after many more. It may grow by 1 MiB. Without the fixes, it grows
+// by megabytes.
 #include <fmt/format.h>
 
 #include <algorithm>

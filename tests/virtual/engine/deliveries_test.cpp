@@ -65,18 +65,18 @@ TEST_P(DeliveriesTest, AWaitWithoutADeadlineDrivesAndTheEndOfAContextEndsItsPuts
         const std::vector<std::uint64_t> source(200, seed);
         const auto* from = reinterpret_cast<const std::byte*>(source.data());
         run::Delivery first, second;
-        run::Stream* const stream = ranks[0].open_stream();
+        run::Stream* const stream = ranks[0].streams().open();
         ASSERT_TRUE(deliveries.start_put(1, ranks.place(0, 1, 0), from, 1600, first, nullptr));
         ASSERT_TRUE(deliveries.start_put(1, ranks.place(0, 1, 200), from, 1600, second, stream));
         EXPECT_EQ(deliveries.wait(first, {}), Waited::done);
         EXPECT_EQ(ranks.word(1, 199), seed);
         ASSERT_TRUE(ranks[0].quiet(stream));
-        ranks[0].close_stream(stream);
-        run::Stream* const later = ranks[0].open_stream();
+        ranks[0].streams().close(stream);
+        run::Stream* const later = ranks[0].streams().open();
         EXPECT_NE(second.rank, -1) << "not awaited";
         EXPECT_EQ(deliveries.wait(second, {.at_ns = 0}), Waited::done);
         EXPECT_EQ(ranks.word(1, 399), seed);
-        ranks[0].close_stream(later);
+        ranks[0].streams().close(later);
     }
 }
 
@@ -84,7 +84,7 @@ TEST_P(DeliveriesTest, QuietWaitsForGetsWithARequest) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         Ranks ranks(GetParam(), {0, 1}, seed);
         for (std::size_t i = 0; i < 200; ++i) ranks.word(1, i) = seed + i;
-        run::Stream* const context = ranks[0].open_stream();
+        run::Stream* const context = ranks[0].streams().open();
         for (run::Stream* const stream : {context, static_cast<run::Stream*>(nullptr)}) {
             std::vector<std::uint64_t> into(200);
             const auto get = std::make_shared<run::StartedGet>();
@@ -95,7 +95,7 @@ TEST_P(DeliveriesTest, QuietWaitsForGetsWithARequest) {
             EXPECT_EQ(into.front(), seed);
             EXPECT_EQ(into.back(), seed + 199);
         }
-        ranks[0].close_stream(context);
+        ranks[0].streams().close(context);
     }
 }
 

@@ -113,7 +113,7 @@ TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
     for (const FabricSetting& setting : {counted(), ordered()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
             Ranks ranks(setting, {0, 1, 2}, seed);
-            run::Stream* const stream = ranks[0].open_stream();
+            run::Stream* const stream = ranks[0].streams().open();
             std::vector<std::uint64_t> values(300, seed);
             const auto* from = reinterpret_cast<const std::byte*>(values.data());
             ASSERT_TRUE(ranks[0].put(1, ranks.at(kData), from, 2400, Return::at_once));
@@ -127,7 +127,7 @@ TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
             EXPECT_FALSE(ranks[0].busy());
             for (std::size_t i = 0; i < values.size(); ++i)
                 ASSERT_EQ(ranks.word(1, kData + i), seed);
-            ranks[0].close_stream(stream);
+            ranks[0].streams().close(stream);
         }
     }
 }

@@ -188,7 +188,7 @@ class Worker {
           random_(base::Random(seed).stream(static_cast<std::uint64_t>(rank) * 16 + thread)),
           models_(static_cast<std::size_t>(shared.size()), std::vector<std::uint64_t>(kWords)) {
         const auto hold = shared_.turn.take();
-        if (thread % 2 == 1) stream_ = calls_.open_stream();
+        if (thread % 2 == 1) stream_ = calls_.streams().open();
     }
 
     void run(std::size_t operations) {
