@@ -30,7 +30,7 @@ std::string text_of(const Records& records) {
     return {reinterpret_cast<const char*>(records.bytes().data()), records.bytes().size()};
 }
 
-std::vector<std::string> sorted_by_the_library(const Records& records) {
+std::vector<std::string> sorted_by_std(const Records& records) {
     std::vector<std::string> all;
     for (std::size_t i = 0; i < records.count(); ++i)
         all.emplace_back(reinterpret_cast<const char*>(records.record(i).data()),
@@ -111,6 +111,7 @@ TEST(Records, MergingKeepsTheOrderOfBlocksForEqualKeys) {
     EXPECT_EQ(text_of(merge_blocks(Records({4, 2}, 0), std::vector<std::size_t>{0, 0})), "");
 }
 
+/// Parameters: number of ranks, of records, and of different keys (0: all keys differ).
 class SharesTest : public testing::TestWithParam<std::tuple<int, std::size_t, std::uint64_t>> {};
 
 TEST_P(SharesTest, SharesAreEvenAndFormAStableSort) {
@@ -118,10 +119,11 @@ TEST_P(SharesTest, SharesAreEvenAndFormAStableSort) {
     constexpr std::size_t kSamples = 16;
     const Records records = make_records({.bytes = 20, .key_bytes = 9},
                                          {.seed = count, .distinct = distinct}, 0, count);
-    const std::vector<std::string> wanted = sorted_by_the_library(records);
+    const std::vector<std::string> wanted = sorted_by_std(records);
     std::size_t at = 0;
     for (const Records& share : shares_of(records, ranks, kSamples)) {
         EXPECT_EQ(count_descents(share), 0U);
+        // The bound of splitters.hpp; the last two terms are for rounding.
         EXPECT_LE(share.count(), count / static_cast<std::size_t>(ranks) + count / kSamples +
                                      static_cast<std::size_t>(ranks) + 1);
         for (std::size_t i = 0; i < share.count(); ++i, ++at) {
@@ -139,7 +141,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, SharesTest,
                                           testing::Values(0U, 1U, 2U, 30U)));
 
 TEST(Samples, SamplesAreEvenlySpacedAndHoldTheirPositions) {
-    // The part begins at record 0x0102. A sample is a key and the record's position, big-endian.
+    // The part begins at record 0x0102. A sample is a key and the record's position before sorting,
+    // in 8 big-endian bytes.
     const SortedPart part{sort_records(records_of("dd00cc01bb02aa03")), 0x0102};
     const Records samples = take_samples(part, 2);
     ASSERT_EQ(samples.count(), 2U);
@@ -147,7 +150,7 @@ TEST(Samples, SamplesAreEvenlySpacedAndHoldTheirPositions) {
     EXPECT_EQ(take_samples(part, 100).count(), 4U);
 }
 
-TEST(RecordChecks, ADescentIsDetected) {
+TEST(RecordChecks, KeysBelowTheirPredecessorAreCounted) {
     EXPECT_EQ(count_descents(records_of("aa01aa02ab01")), 0U);
     EXPECT_EQ(count_descents(records_of("ab01aa02ab01aa00")), 2U);
     EXPECT_EQ(count_descents(Records({4, 2}, 0)), 0U);
@@ -161,7 +164,7 @@ TEST(RecordChecks, TheDigestDependsOnEveryByteButNotOnOrder) {
     Digest sum = digest(part_of(records, 0, 20));
     const Digest rest = digest(part_of(records, 20, 50));
     for (std::size_t half = 0; half < 2; ++half) sum.words[half] += rest.words[half];
-    EXPECT_EQ(sum, whole);
+    EXPECT_EQ(sum, whole) << "ranks add the digests of their records";
     for (std::size_t byte = 0; byte < shape.bytes; ++byte) {
         Records changed = records;
         changed.record(31)[byte] ^= std::byte{1};
@@ -170,9 +173,9 @@ TEST(RecordChecks, TheDigestDependsOnEveryByteButNotOnOrder) {
         std::swap(swapped.record(3)[byte], swapped.record(4)[byte]);
         EXPECT_NE(digest(swapped), whole) << byte;
     }
-    Records twice = records;  // one record lost, another repeated
-    std::ranges::copy(records.record(1), twice.record(2).begin());
-    EXPECT_NE(digest(twice), whole);
+    Records repeated = records;
+    std::ranges::copy(records.record(1), repeated.record(2).begin());
+    EXPECT_NE(digest(repeated), whole) << "record 2 is lost, and record 1 is repeated";
 }
 
 TEST(MadeRecords, ARangeEqualsThatPartOfTheWhole) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: copies are right for all sizes, and for all distances of source and target modulo a page.
+// Goal: copies are right for all sizes and page distances, whether they are direct or by detour.
 // is_slow_distance() detects the distances at which a copy is slow. Method: the copied bytes and
 // the bytes before and after are compared; expected distances are computed by hand.
 #include "base/copy.hpp"
@@ -14,6 +14,7 @@ namespace weft::base {
 namespace {
 
 constexpr std::size_t kPage = 4096;
+/// Includes kRegisterCopyMax (2048), up to which no copy takes a detour, and the size of a page.
 constexpr std::array<std::size_t, 11> kSizes{0,    1,    8,    2047, 2048, 2049,
                                              2113, 4095, 4096, 4113, 65537};
 constexpr std::array<std::size_t, 9> kDistances{0, 1, 8, 16, 31, 63, 64, 2048, 4095};
@@ -44,8 +45,10 @@ TEST(Copy, ExactlyTheTargetBytesAreWrittenAtEveryDistance) {
         }
 }
 
-TEST(Copy, OverlappingRangesAreMoved) {
+TEST(Copy, RangesAreMovedWithAndWithoutOverlap) {
     constexpr std::size_t kBytes = 10'000;
+    // The first four overlap at slow distances. 12'304 is three pages and 16 bytes: slow, without
+    // overlap.
     for (const std::size_t distance : {1U, 16U, 31U, 2049U, 9'999U, 10'000U, 12'304U}) {
         std::vector<std::byte> right = numbered(kBytes + distance);
         const std::vector<std::byte> before = right;
@@ -61,11 +64,11 @@ TEST(Copy, OverlappingRangesAreMoved) {
     }
 }
 
-TEST(Copy, DistancesWithinACacheLineAreSlow) {
+TEST(Copy, DistancesBelowACacheLineExceptZeroAreSlow) {
     EXPECT_FALSE(is_slow_distance(kPage, 0));
     EXPECT_TRUE(is_slow_distance(5 * kPage + 1, kPage));
-    EXPECT_TRUE(is_slow_distance(kPage + 16, 9 * kPage)) << "wraps around the page";
-    EXPECT_TRUE(is_slow_distance(kPage + 10, 2 * kPage - 10));
+    EXPECT_TRUE(is_slow_distance(kPage + 16, 9 * kPage)) << "the target may have the lower address";
+    EXPECT_TRUE(is_slow_distance(kPage + 10, 2 * kPage - 10)) << "20, modulo the page size";
     EXPECT_TRUE(is_slow_distance(63, 0));
     EXPECT_FALSE(is_slow_distance(64, 0));
     EXPECT_FALSE(is_slow_distance(0, 16));

@@ -110,7 +110,8 @@ TEST(Environment, ValuesReachTheirFields) {
     EXPECT_EQ(settings.objective, Objective::energy);
     EXPECT_EQ(settings.descriptors_max, 9U);
     EXPECT_EQ(settings.algorithms, (std::vector<ForcedAlgorithm>{{"gossip", "a8,a4"}}));
-    EXPECT_EQ(settings.given.size(), variables().size() + 1);  // WEFT_GOSSIP is not in the table
+    EXPECT_EQ(settings.given.size(), variables().size() + 1)
+        << "each row of the table needs a value above; WEFT_GOSSIP has no row";
     EXPECT_TRUE(settings.unknown.empty());
 }
 
@@ -167,7 +168,6 @@ TEST(Environment, AnUnknownLogLevelIsReportedAndTheDefaultApplies) {
         std::vector<std::string>{"WEFT_LOG=loud: expected warn, info or trace; warn is used"});
 }
 
-/// The agreement text has the settings that must be equal on all ranks.
 TEST(Environment, AgreementIgnoresSpellingOrderAndPerRankSettings) {
     const std::string plain = agreement_text(Settings{});
     EXPECT_EQ(agreement_text(settings_of({"WEFT_BANKS=512", "WEFT_BANK_BYTES=2048K"})), plain);
@@ -220,7 +220,6 @@ std::string guide() {
     return {std::istreambuf_iterator<char>(page), {}};
 }
 
-/// Returns the table for the guide's page.
 std::string markdown_table() {
     std::string text = "| Variable | Default | Same | Value | Meaning |\n|---|---|---|---|---|\n";
     for (const Variable& variable : variables()) {
@@ -232,12 +231,12 @@ std::string markdown_table() {
     return text;
 }
 
-/// Position of the table in the page, in bytes.
-struct Part {
+/// Range of bytes in a page.
+struct Range {
     std::size_t begin = 0;
     std::size_t end = 0;
 };
-Part table_of(const std::string& page) {
+Range range_of_table(const std::string& page) {
     const std::size_t mark = page.find(kBegin);
     const std::size_t end = page.find(kEnd);
     EXPECT_TRUE(mark != std::string::npos && end != std::string::npos && mark < end);
@@ -247,24 +246,21 @@ Part table_of(const std::string& page) {
 /// With WEFT_TESTS_WRITE=1, updates the page instead of comparing.
 TEST(Environment, TheGuidesTableEqualsTheSource) {
     std::string page = guide();
-    const Part part = table_of(page);
+    const Range table = range_of_table(page);
     if (const char* write = std::getenv("WEFT_TESTS_WRITE");
         write != nullptr && std::string_view(write) == "1") {
-        page.replace(part.begin, part.end - part.begin, markdown_table());
+        page.replace(table.begin, table.end - table.begin, markdown_table());
         std::ofstream(kGuide) << page;
         GTEST_SKIP() << kGuide << " written";
     }
-    EXPECT_EQ(page.substr(part.begin, part.end - part.begin), markdown_table())
+    EXPECT_EQ(page.substr(table.begin, table.end - table.begin), markdown_table())
         << "CONTRIBUTING.md says how to update it";
 }
 
-TEST(Environment, EveryMeaningFitsARowOfTheGuide) {
-    for (const Variable& variable : variables()) {
-        for (const std::string_view text : {variable.form, variable.meaning}) {
-            EXPECT_NE(text, "") << variable.name;
+TEST(Environment, TextsFitACellOfTheGuidesTable) {
+    for (const Variable& variable : variables())
+        for (const std::string_view text : {variable.form, variable.meaning})
             EXPECT_EQ(text.find_first_of("|\n"), std::string_view::npos) << variable.name;
-        }
-    }
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ TEST(Random, BelowIsWithinItsBoundAndUniform) {
     for (int i = 0; i < 70'000; ++i) ++seen.at(random.below(7));
     for (const int count : seen) EXPECT_NEAR(count, 10'000, 600);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(random.below(1), 0U);
-    // 2^64 mod bound is nearly half of 2^64, so plain remainders would favor low results.
+    // The bound is 3/4 of 2^64: plain remainders would be below bound / 3 half the time.
     const std::uint64_t bound = (std::uint64_t{3} << 62);
     int low = 0;
     for (int i = 0; i < 30'000; ++i) low += random.below(bound) < bound / 3 ? 1 : 0;

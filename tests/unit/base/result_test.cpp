@@ -19,6 +19,7 @@ Result<void> check(int number) {
     return {};
 }
 
+/// Adds the number of statements that ran after a WEFT_TRY to `steps`.
 Result<int> quarter(int number, int& steps) {
     WEFT_TRY(check(number));
     ++steps;

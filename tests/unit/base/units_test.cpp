@@ -52,6 +52,8 @@ TEST(Units, ListsKeepTheirOrderAndNameTheBadEntry) {
     EXPECT_NE(refusal(parse_bytes_list("8,,1M").failure()).find("entry 2 of \"8,,1M\""),
               std::string::npos);
     EXPECT_NE(refusal(parse_bytes_list("8,1M,").failure()).find("entry 3"), std::string::npos);
+    // FIRST:LAST doubles the size at each step, and :xN multiplies it by N. LAST ends a series that
+    // does not reach it.
     EXPECT_EQ(*parse_bytes_list("8:64,1:100:x10,5:5,8:40"),
               (std::vector<std::uint64_t>{8, 16, 32, 64, 1, 10, 100, 5, 8, 16, 32}));
     EXPECT_EQ(parse_bytes_list("8:4M")->size(), 20U);

@@ -59,7 +59,7 @@ class LocalPeer {
                 request_.wrong.fetch_add(1);
             seen = copy.data();
         }
-        if (differs(seen, request_.bytes, request_.salt) != request_.bytes)
+        if (matching(seen, request_.bytes, request_.salt) != request_.bytes)
             request_.wrong.fetch_add(1);
         if (request_.access == Access::read) return;
         fill(seen, request_.bytes, request_.salt + 1);
@@ -97,10 +97,10 @@ class Owner {
         const auto exposure = direct_.expose(data, bytes, access);
         send_request(exposure, salt, round);
         const int expected = access == Access::write ? salt + 1 : salt;
-        if (differs(exposure.alias, bytes, expected) != bytes) complain("the owner's view", round);
+        if (matching(exposure.alias, bytes, expected) != bytes) complain("the owner's view", round);
         direct_.unexpose(exposure);
-        if (differs(data, bytes, expected) != bytes) complain("the buffer", round);
-        if (start > 0 && differs(buffer.data, start, salt + 7) != start)
+        if (matching(data, bytes, expected) != bytes) complain("the buffer", round);
+        if (start > 0 && matching(buffer.data, start, salt + 7) != start)
             complain("memory before the buffer", round);
         for (std::size_t i = start + bytes; i < buffer.bytes; ++i)
             if (buffer.data[i] != pattern(i, salt + 7)) complain("memory after the buffer", round);
@@ -169,9 +169,9 @@ class Owner {
         const std::size_t bytes = buffer.bytes + random_.below(40 * kPage);
         fill(buffer.data, buffer.bytes, 77);
         void* const moved = ::mremap(buffer.data, buffer.bytes, bytes, MREMAP_MAYMOVE);
-        if (moved == MAP_FAILED) return complain("mremap", 0);
+        if (moved == MAP_FAILED) return complain("the result of mremap()", 0);
         buffer.data = static_cast<std::byte*>(moved);
-        if (differs(buffer.data, buffer.bytes, 77) != buffer.bytes) complain("mremap: contents", 0);
+        if (matching(buffer.data, buffer.bytes, 77) != buffer.bytes) complain("moved memory", 0);
         buffer.bytes = bytes;
     }
     /// Forks a child that overwrites its copies of all buffers.
@@ -196,6 +196,7 @@ class Owner {
         rank_.wait_until([&] { return request_.answered.load() == round; });
     }
 
+    /// Ends this rank with a report. `round`: 0 if not known.
     void complain(const char* what, int round) {
         rank_.require(false, std::string(what) + " is wrong in round " + std::to_string(round));
     }

@@ -45,7 +45,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         data[0] = pattern(offset, 1);
         data[bytes - 1] = pattern(offset + bytes - 1, 1);
         for (std::size_t i = 3 * kPage; i < 4 * kPage; ++i) data[i] = pattern(offset + i, 1);
-        ASSERT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes()) << offset;
+        ASSERT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes()) << offset;
     }
 }
 
@@ -107,7 +107,7 @@ TEST_F(Adopted, ALargerBufferReplacesTheRangesWithinIt) {
     adopt(direct, pages.at() + 7 * kPage, 50 * kPage);
     EXPECT_EQ(direct.adoption_counters().adoptions, 3U);
     EXPECT_EQ(mappings_with("weft-adopted"), 2) << "the pages and the window";
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
 TEST_F(Adopted, ABufferThatPartlyOverlapsARangeIsCopied) {
@@ -121,7 +121,7 @@ TEST_F(Adopted, ABufferThatPartlyOverlapsARangeIsCopied) {
     direct.unexpose(exposure);
     EXPECT_TRUE(is_shared(pages.at() + 8 * kPage)) << "the first range must stay";
     EXPECT_FALSE(is_shared(pages.at() + 20 * kPage));
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 3), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 3), pages.bytes());
 }
 
 TEST_F(Adopted, ARangeInUseIsNotReplaced) {
@@ -144,14 +144,15 @@ TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
     // 256 small pages, which one peer maps; one copy of the buffer.
     const std::uint64_t price_ns = prices.of_adoption(256, 1, 256, 0);
     const std::uint64_t use_ns = prices.of_copies({1, 256 * kPage});
-    const std::uint64_t copied = (price_ns + use_ns - 1) / use_ns - 1;  // uses before adoption
-    for (std::uint64_t i = 0; i <= copied; ++i) {
+    const std::uint64_t copied_uses = (price_ns + use_ns - 1) / use_ns - 1;
+    for (std::uint64_t i = 0; i <= copied_uses; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
-        EXPECT_EQ(exposure.reach.method, i < copied ? AccessMethod::copied : AccessMethod::remapped)
+        EXPECT_EQ(exposure.reach.method,
+                  i < copied_uses ? AccessMethod::copied : AccessMethod::remapped)
             << i;
         direct.unexpose(exposure);
     }
-    // A buffer that is used once is not adopted.
+    // Buffers that are used once, of 999 different sizes, are not adopted.
     for (std::size_t i = 1; i < 1000; ++i)
         direct.unexpose(direct.expose(pages.at(), 200 * kPage + i, Access::read));
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
@@ -213,7 +214,7 @@ TEST_F(Adopted, NewMappingsAreNeverReachedThroughTheOldRange) {
         fill(pages.at(), pages.bytes(), round);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
         ASSERT_EQ(exposure.reach.method, AccessMethod::remapped) << round << why(direct);
-        ASSERT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
+        ASSERT_EQ(matching(direct.map(0, exposure.reach), pages.bytes(), round), pages.bytes());
         ASSERT_NE(exposure.reach.generation, last);
         last = exposure.reach.generation;
         direct.unexpose(exposure);
@@ -236,7 +237,7 @@ TEST_F(Adopted, OldBytesAppearIfTheKernelIsNotQueried) {
         map_again(pages);
         fill(pages.at(), pages.bytes(), 2);
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-        EXPECT_EQ(differs(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
+        EXPECT_EQ(matching(direct.map(0, exposure.reach), pages.bytes(), 1), pages.bytes())
             << "the previous test would pass without the query of the kernel";
         direct.unexpose(exposure);
     });
@@ -249,7 +250,7 @@ std::uint64_t object_bytes(const base::FileDescriptor& copy) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-/// One in 64 uses rechecks the next entry of the table of ranges, so 64 * 300 uses recheck each.
+/// One in 64 uses rechecks one entry of the table of ranges, so 64 * 300 uses recheck all entries.
 TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
     DirectMemory direct(own_peer());
     const Pages kept(16);
@@ -280,7 +281,7 @@ TEST_F(Adopted, AFreedPartOfABufferIsReleasedWhenOthersAreUsed) {
     ASSERT_EQ(::munmap(pages.at() + kFirst, pages.bytes() - kFirst), 0);
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
     EXPECT_LE(object_bytes(copy), kFirst + 2 * kPage);
-    EXPECT_EQ(differs(pages.at(), kFirst, 1), kFirst);
+    EXPECT_EQ(matching(pages.at(), kFirst, 1), kFirst);
 }
 
 TEST_F(Adopted, BuffersBeyondTheLimitOfRangesAreCopied) {
@@ -338,23 +339,23 @@ TEST_F(Adopted, BuffersStayRemappedAfterTheEnd) {
     EXPECT_TRUE(is_shared(pages.at() + kPage)) << "the buffer must stay remapped";
     EXPECT_EQ(mappings_with("weft-adopted"), mappings + 1)
         << "a second mapping would keep memory after munmap() of the buffer";
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 9), pages.bytes());
     EXPECT_EQ(::madvise(pages.at() + kPage, kPage, MADV_DONTNEED), 0);
     EXPECT_EQ(pages.at()[kPage], std::byte{0});
     fill(pages.at(), pages.bytes(), 9);
     in_child([&] {
-        if (differs(pages.at(), pages.bytes(), 9) != pages.bytes()) ::_exit(1);
+        if (matching(pages.at(), pages.bytes(), 9) != pages.bytes()) ::_exit(1);
         fill(pages.at(), pages.bytes(), 3);
     });
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 9), pages.bytes());
     // The next runtime remaps the buffer again.
     DirectMemory direct(own_peer());
     adopt(direct, pages.at() + 7, pages.bytes() - 7);
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 9), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 9), pages.bytes());
 }
 
-int allocations = 0;  ///< calls of `operator new` below
+int allocations = 0;  ///< number of calls of this file's `operator new`
 
 TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
     DirectMemory direct(own_peer());

@@ -60,14 +60,14 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     const auto writes = direct.expose(data + kBytes, kBytes, Access::write, for_peers(3, kBytes));
     ASSERT_EQ(reads.reach.method, AccessMethod::bounced);
     ASSERT_EQ(writes.reach.method, AccessMethod::bounced);
-    EXPECT_EQ(differs(direct.map(0, reads.reach), kBytes, 1), kBytes);
+    EXPECT_EQ(matching(direct.map(0, reads.reach), kBytes, 1), kBytes);
     EXPECT_EQ(direct.map(0, writes.reach), writes.alias) << "the owner uses the same copy";
     fill(direct.map(0, writes.reach.at(100)), 1000, 7);
     EXPECT_EQ(data[kBytes + 100], std::byte{0}) << "copied back before unexpose()";
     direct.unexpose(reads);
     direct.unexpose(writes);
-    EXPECT_EQ(differs(data, kBytes, 1), kBytes);
-    EXPECT_EQ(differs(data + kBytes + 100, 1000, 7), 1000U);
+    EXPECT_EQ(matching(data, kBytes, 1), kBytes);
+    EXPECT_EQ(matching(data + kBytes + 100, 1000, 7), 1000U);
     for (const std::size_t beside : {kBytes + 99, kBytes + 1100, 2 * kBytes})
         EXPECT_EQ(data[beside], std::byte{0}) << beside;
     const auto again = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
@@ -93,7 +93,7 @@ TEST_F(Bounced, AnOwnerMayReuseABufferThatPeersOnlyRead) {
     EXPECT_EQ(last.reach.method, AccessMethod::bounced);
     EXPECT_FALSE(last.separate_copy) << "another buffer of this length would find no room";
     fill(buffer_.at(), 8 * kPage, 9);
-    EXPECT_EQ(differs(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "peers read the copy";
+    EXPECT_EQ(matching(direct.map(0, first.reach), 8 * kPage, 9), 0U) << "peers read the copy";
     direct.unexpose(first);
     const auto next = expose(8 * kPage, Access::read);
     EXPECT_EQ(next.alias, first.alias);
@@ -107,10 +107,10 @@ TEST_F(Bounced, AnOverwrittenBufferIsOnlyCopiedBack) {
     const auto exposure =
         direct.expose(buffer_.at(), kBytes, Access::overwrite, for_peers(3, kBytes));
     ASSERT_EQ(exposure.reach.method, AccessMethod::bounced);
-    EXPECT_EQ(differs(exposure.alias, kBytes, 1), 0U) << "the old contents must not be copied";
+    EXPECT_EQ(matching(exposure.alias, kBytes, 1), 0U) << "the old contents must not be copied";
     fill(direct.map(0, exposure.reach), kBytes, 2);
     direct.unexpose(exposure);
-    EXPECT_EQ(differs(buffer_.at(), kBytes, 2), kBytes);
+    EXPECT_EQ(matching(buffer_.at(), kBytes, 2), kBytes);
 }
 
 TEST_F(Bounced, TheKernelCopiesIfThatIsCheaperOrTheAreaIsFull) {
@@ -160,7 +160,7 @@ TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     ASSERT_EQ(failed.reach.method, AccessMethod::bounced);
     direct.revoke(failed);
     fill(direct.map(0, failed.reach), kBytes, 2);
-    EXPECT_EQ(differs(buffer_.at(), kBytes, 1), kBytes);
+    EXPECT_EQ(matching(buffer_.at(), kBytes, 1), kBytes);
     const auto next = direct.expose(buffer_.at(), kBytes, Access::read, for_peers(3, kBytes));
     EXPECT_EQ(next.reach.method, AccessMethod::bounced);
     EXPECT_NE(next.alias, failed.alias);

@@ -77,10 +77,9 @@ TEST_F(Copied, TheKernelReadsAndWritesAnyExposedBlock) {
 }
 
 /// Copies between different offsets in a page. If the target's offset is 1 to 31 bytes larger than
-/// the source's, the kernel is slow, and DirectMemory copies in two steps.
+/// the source's, the kernel is slow, and DirectMemory copies in two steps, piece by piece.
 TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
-    constexpr std::size_t kBytes =
-        100'001;  // several pieces if copied in two steps; the last is partial
+    constexpr std::size_t kBytes = 100'001;  // several pieces; the last one is partial
     expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
         auto buffer = numbered(kBytes);

@@ -47,10 +47,10 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::alarm(60);
-        if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(1);
+        if (matching(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(1);
         meeting.meet();  // the parent writes
         meeting.meet();
-        if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(2);
+        if (matching(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(2);
         fill(pages.at(), pages.bytes(), 3);
         meeting.meet();  // the parent compares
         if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.method !=
@@ -62,14 +62,14 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
     fill(pages.at(), pages.bytes(), 2);
     meeting.meet();
     meeting.meet();
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes());
     EXPECT_EQ(status_of(child), 0);
     EXPECT_FALSE(is_shared(pages.at() + kPage));
     EXPECT_EQ(::madvise(pages.at() + kPage, kPage, MADV_DONTNEED), 0);
     for (std::size_t i = kPage; i < 2 * kPage; ++i) ASSERT_EQ(pages.at()[i], std::byte{0});
     fill(pages.at(), pages.bytes(), 2);
     adopt(direct, pages.at() + 9, pages.bytes() - 9);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes());
 }
 
 TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
@@ -165,7 +165,7 @@ TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {
     }
     EXPECT_EQ(status_of(child), 0);
     EXPECT_TRUE(is_shared(pages.at())) << "became private without a fork";
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
 TEST_F(Adopted, AnExitingChildDoesNotChangeItsParentsMemory) {
@@ -177,12 +177,12 @@ TEST_F(Adopted, AnExitingChildDoesNotChangeItsParentsMemory) {
     const pid_t child = ::fork();
     if (child == 0) {
         direct.reset();  // as destructors of static objects do
-        ::_exit(differs(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
+        ::_exit(matching(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
     }
     EXPECT_EQ(status_of(child), 0);
-    EXPECT_EQ(differs(seen, pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(seen, pages.bytes(), 1), pages.bytes());
     direct->unexpose(exposure);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ TEST_F(Adopted, AForkHandlerMayFreePagesAndFork) {
         // The library's lock is free again.
         fill(pages.at(), pages.bytes(), 2);
         adopt(direct, pages.at(), pages.bytes());
-        EXPECT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes());
+        EXPECT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes());
     });
 }
 
@@ -83,12 +83,12 @@ TEST_F(Adopted, PagesAreKeptUntilAChildHasCopiedThem) {
             EXPECT_EQ(::madvise(pages.at() + 16 * kPage, 16 * kPage, MADV_DONTNEED), 0);
         });
         const pid_t child = ::fork();
-        if (child == 0) ::_exit(differs(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
+        if (child == 0) ::_exit(matching(pages.at(), pages.bytes(), 1) == pages.bytes() ? 0 : 1);
         const int status = status_of(child);
         other.join();
         EXPECT_EQ(status, 0) << "the child lost pages";
         EXPECT_EQ(pages.at()[20 * kPage], std::byte{0});
-        EXPECT_EQ(differs(pages.at(), 16 * kPage, 1), 16 * kPage);
+        EXPECT_EQ(matching(pages.at(), 16 * kPage, 1), 16 * kPage);
         direct.unexpose(exposure);
     });
 }
@@ -100,7 +100,7 @@ volatile sig_atomic_t wrong = 0;  ///< number of children with wrong contents
 void fork_in_a_signal_handler(int /*signal*/) {
     const pid_t child = ::fork();
     if (child == 0) {
-        const bool right = differs(advised->at(), advised->bytes(), 1) == advised->bytes();
+        const bool right = matching(advised->at(), advised->bytes(), 1) == advised->bytes();
         std::memset(advised->at(), 0xee, advised->bytes());
         ::_exit(right ? 0 : 1);
     }
@@ -123,7 +123,7 @@ TEST_F(Adopted, ASignalHandlerMayForkAtAnyMoment) {
         const itimerval none{};
         ::setitimer(ITIMER_PROF, &none, nullptr);
         EXPECT_EQ(wrong, 0);
-        EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+        EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
         const auto before = direct.adoption_counters().adoptions;
         const pid_t child = ::fork();  // while no call uses the buffer
         if (child == 0) ::_exit(0);
@@ -177,7 +177,7 @@ TEST_F(Adopted, ChildrenSeeNoLaterWritesIfNoFileCanBeOpened) {
         for (int round = 2; round < 5; ++round) {
             const pid_t child = ::fork();
             if (child == 0)
-                ::_exit(differs(pages.at(), pages.bytes(), round - 1) == pages.bytes() ? 0 : 1);
+                ::_exit(matching(pages.at(), pages.bytes(), round - 1) == pages.bytes() ? 0 : 1);
             fill(pages.at(), pages.bytes(), round);
             EXPECT_EQ(status_of(child), 0) << round;
         }

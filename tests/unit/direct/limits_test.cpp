@@ -78,7 +78,7 @@ TEST_F(Adopted, ALaterFileSizeLimitIsRespected) {
         const rlimit limit{1 << 20, 1 << 20};
         ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
         expect_copied(direct, pages, Refusal::system);  // otherwise SIGXFSZ would end the process
-        EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+        EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
     });
 }
 
@@ -94,14 +94,14 @@ TEST_F(Adopted, AnAddressSpaceLimitIsRespected) {
         const rlimit limit{used + (1 << 20), used + (1 << 20)};
         ASSERT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
         expect_copied(direct, large, Refusal::system);
-        EXPECT_EQ(differs(large.at(), large.bytes(), 1), large.bytes());
+        EXPECT_EQ(matching(large.at(), large.bytes(), 1), large.bytes());
         adopt(direct, small.at(), small.bytes());
-        EXPECT_EQ(differs(small.at(), small.bytes(), 2), small.bytes());
+        EXPECT_EQ(matching(small.at(), small.bytes(), 2), small.bytes());
     });
 }
 
-/// Makes mappings until the process may make no more, by alternating the protection of pages. Makes
-/// at most `count`.
+/// Uses up the mappings that the process may have, at most `count`: neighboring pages get different
+/// protections.
 class FullMap {
   public:
     explicit FullMap(std::size_t count)
@@ -148,13 +148,14 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
             const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
             adopted += exposure.reach.method == AccessMethod::remapped ? 1 : 0;
             direct.unexpose(exposure);
-            ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
+            ASSERT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
             // The fork makes the range private, which needs no more mappings.
             const pid_t child = ::fork();
-            if (child == 0) ::_exit(differs(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
+            if (child == 0)
+                ::_exit(matching(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
             ASSERT_EQ(status_of(child), 0) << free;
             EXPECT_FALSE(is_shared(pages.at() + 16 * kPage));
-            ASSERT_EQ(differs(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
+            ASSERT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
         }
         EXPECT_GT(adopted, 0);
         EXPECT_LT(adopted, 12);
@@ -164,7 +165,7 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
         ASSERT_TRUE(rest.is_full());
         EXPECT_EQ(::madvise(known.at() + 4 * kPage, kPage, MADV_DONTNEED), 0);
         EXPECT_EQ(known.at()[4 * kPage], std::byte{0});
-        EXPECT_EQ(differs(known.at(), known.bytes(), 1), 4 * kPage);
+        EXPECT_EQ(matching(known.at(), known.bytes(), 1), 4 * kPage);
         EXPECT_EQ(known.at()[5 * kPage], pattern(5 * kPage, 1));
     });
 }
@@ -194,7 +195,7 @@ TEST_F(Adopted, GuardPagesAreKept) {
     EXPECT_NE(status_of(child), 0) << "the child could read a guard page";
     ASSERT_EQ(::madvise(pages.at() + 4 * kPage, kPage, kRemove), 0);
     EXPECT_EQ(pages.at()[4 * kPage + 5], std::byte{0}) << "the old contents are back";
-    EXPECT_EQ(differs(pages.at(), 4 * kPage, 1), 4 * kPage);
+    EXPECT_EQ(matching(pages.at(), 4 * kPage, 1), 4 * kPage);
 }
 
 TEST_F(Adopted, MemoryWithANumaPolicyIsNotMoved) {
@@ -209,7 +210,7 @@ TEST_F(Adopted, MemoryWithANumaPolicyIsNotMoved) {
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at(), pages.bytes());
     ASSERT_EQ(bind_memory(pages, &first_node, MPOL_MF_STRICT), 0);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
     adopt(direct, pages.at(), pages.bytes());
     // A policy of the process applies to pages of objects, too.
     in_child([&] {
@@ -246,8 +247,7 @@ TEST_F(Adopted, MemoryOfAFailedCallIsRevokedFromLocalPeers) {
         else
             direct.unexpose(exposure);
         std::memset(seen, 0x77, pages.bytes());  // by a peer that has not detected the failure
-        const std::size_t at = differs(pages.at(), pages.bytes(), 1);
-        EXPECT_EQ(at, failed ? pages.bytes() : 0)
+        EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), failed ? pages.bytes() : 0)
             << (failed ? "after a failure" : "without a failure");
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: mremap() treats remapped memory as private memory. It keeps the contents, extends by zeros,
-// and shares no page with other memory.
+// Goal: mremap() treats remapped memory as private memory: it keeps the contents, fills new pages
+// with zeros, and shares no page with other memory. Method: a process that is its own peer.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -15,18 +15,18 @@ namespace {
 
 TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsWithZeros) {
     DirectMemory direct(own_peer());
-    for (const std::size_t edge : {std::size_t{0}, kPage + 16}) {
+    for (const std::size_t start : {std::size_t{0}, kPage + 16}) {  // of the remapped part
         const std::size_t bytes = 16 * kPage;
         std::byte* const old = map_private(bytes);
         fill(old, bytes, 4);
-        adopt(direct, old + edge, bytes - edge);
+        adopt(direct, old + start, bytes - start);
         void* const moved = ::mremap(old, bytes, 64 * bytes, MREMAP_MAYMOVE);
         ASSERT_NE(moved, MAP_FAILED) << std::strerror(errno);
         auto* const now = static_cast<std::byte*>(moved);
-        EXPECT_EQ(differs(now, bytes, 4), bytes);
+        EXPECT_EQ(matching(now, bytes, 4), bytes);
         for (std::size_t i = bytes; i < 64 * bytes; ++i) ASSERT_EQ(now[i], std::byte{0});
         adopt(direct, now, 64 * bytes);
-        EXPECT_EQ(differs(now, bytes, 4), bytes);
+        EXPECT_EQ(matching(now, bytes, 4), bytes);
         ::munmap(moved, 64 * bytes);
     }
 }
@@ -51,7 +51,7 @@ TEST_F(Adopted, ShrunkMemoryGrowsWithZeros) {
             void* const grown = ::mremap(old, kKept, kBytes, flags);
             ASSERT_NE(grown, MAP_FAILED) << std::strerror(errno);
             auto* const now = static_cast<std::byte*>(grown);
-            EXPECT_EQ(differs(now, kKept, 4), kKept);
+            EXPECT_EQ(matching(now, kKept, 4), kKept);
             expect_zeros(now + kKept, now + kBytes);
             ::munmap(now, kBytes);
         }
@@ -65,9 +65,9 @@ TEST_F(Adopted, MemoryOfSeveralMappingsShrinksInPlace) {
     adopt(direct, pages.at() + kPage, 8 * kPage);
     constexpr std::size_t kKept = 12 * kPage;
     ASSERT_EQ(::mremap(pages.at(), pages.bytes(), kKept, 0), pages.at());
-    EXPECT_EQ(differs(pages.at(), kKept, 4), kKept);
+    EXPECT_EQ(matching(pages.at(), kKept, 4), kKept);
     unsigned char resident = 0;
-    EXPECT_EQ(::mincore(pages.at() + kKept, kPage, &resident), -1);
+    EXPECT_EQ(::mincore(pages.at() + kKept, kPage, &resident), -1) << "still mapped";
 }
 
 TEST_F(Adopted, AMovedAndExtendedPartSharesNoPage) {
@@ -81,7 +81,7 @@ TEST_F(Adopted, AMovedAndExtendedPartSharesNoPage) {
     void* const moved = ::mremap(pages.at(), kPart, 2 * kPart, MREMAP_MAYMOVE);
     ASSERT_NE(moved, MAP_FAILED) << std::strerror(errno);
     auto* const now = static_cast<std::byte*>(moved);
-    EXPECT_EQ(differs(now, kPart, 4), kPart);
+    EXPECT_EQ(matching(now, kPart, 4), kPart);
     expect_zeros(now + kPart, now + 2 * kPart);
     std::memset(now + kPart, 0xee, kPart);
     for (std::size_t i = kPart; i < pages.bytes(); ++i) ASSERT_EQ(pages.at()[i], pattern(i, 4));
@@ -100,11 +100,11 @@ TEST_F(Adopted, MovesToAFixedAddressFollowTheKernelsRules) {
     EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(::mremap(pages.at(), bytes, 2 * bytes, kFlags, target.at() + 16), MAP_FAILED);
     EXPECT_EQ(errno, EINVAL);
-    // Shorter: the rest is unmapped.
+    // A move that shrinks the memory unmaps the rest.
     ASSERT_EQ(::mremap(pages.at(), bytes, bytes / 2, kFlags, target.at()), target.at());
-    EXPECT_EQ(differs(target.at(), bytes / 2, 4), bytes / 2);
+    EXPECT_EQ(matching(target.at(), bytes / 2, 4), bytes / 2);
     unsigned char resident = 0;
-    EXPECT_EQ(::mincore(pages.at() + bytes - kPage, kPage, &resident), -1);
+    EXPECT_EQ(::mincore(pages.at() + bytes - kPage, kPage, &resident), -1) << "still mapped";
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ inline std::byte pattern(std::size_t i, int salt) {
 inline void fill(std::byte* at, std::size_t bytes, int salt) {
     for (std::size_t i = 0; i < bytes; ++i) at[i] = pattern(i, salt);
 }
-/// Returns the first position that differs from the pattern, or `bytes` if none does.
-inline std::size_t differs(const std::byte* at, std::size_t bytes, int salt) {
+/// Returns the number of bytes before the first difference from the pattern.
+inline std::size_t matching(const std::byte* at, std::size_t bytes, int salt) {
     std::size_t i = 0;
     while (i < bytes && at[i] == pattern(i, salt)) ++i;
     return i;

@@ -38,7 +38,7 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at() + 8, pages.bytes() - 8);
         EXPECT_EQ(::madvise(pages.at() + 4 * kPage, 4 * kPage, advice), 0) << advice;
-        EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), 4 * kPage) << advice;
+        EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), 4 * kPage) << advice;
         for (std::size_t i = 4 * kPage; i < 8 * kPage; ++i)
             ASSERT_EQ(pages.at()[i], std::byte{0}) << advice;
         EXPECT_TRUE(is_shared(pages.at() + 12 * kPage)) << "became private without a fork";
@@ -88,7 +88,7 @@ TEST_F(Adopted, ReadOnlyMemoryIsReadButNotWritten) {
     std::byte byte{1};
     EXPECT_FALSE(direct.write(0, write.reach.address, &byte, 1));
     direct.unexpose(write);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
     // No peer can read a page that is not readable.
     ASSERT_EQ(::mprotect(pages.at(), pages.bytes(), PROT_READ | PROT_WRITE), 0);
     adopt(direct, pages.at(), pages.bytes());
@@ -147,7 +147,7 @@ TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
         std::byte on_its_stack[40 * kPage];
         fill(on_its_stack, sizeof on_its_stack, 7);
         adopt(direct, on_its_stack, sizeof on_its_stack);
-        EXPECT_EQ(differs(on_its_stack, sizeof on_its_stack, 7), sizeof on_its_stack);
+        EXPECT_EQ(matching(on_its_stack, sizeof on_its_stack, 7), sizeof on_its_stack);
     }).join();
 }
 
@@ -167,7 +167,7 @@ TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
     std::atomic<std::size_t> wrong{0};
     std::thread reader([&] {
         while (!done.load())
-            if (differs(pages.at(), pages.bytes(), 8) != pages.bytes()) wrong.fetch_add(1);
+            if (matching(pages.at(), pages.bytes(), 8) != pages.bytes()) wrong.fetch_add(1);
     });
     for (int i = 0; i < 100; ++i) {
         adopt(direct, pages.at() + 1, pages.bytes() - 1);
@@ -206,8 +206,7 @@ TEST_F(Adopted, WritesDuringTheChangeToPrivatePagesAreKept) {
     for (int round = 0; round < 100; ++round) {
         may_write.store(false);
         while (writing.load()) std::this_thread::yield();
-        adopt(direct, pages.at(),
-              pages.bytes());  // no writes meanwhile: a call is using the buffer
+        adopt(direct, pages.at(), pages.bytes());  // a program must not write during a call
         may_write.store(true);
         for (int i = 0; i < 20; ++i) std::this_thread::yield();
         fork_once();
@@ -267,7 +266,7 @@ TEST_F(Adopted, MemoryOfAnIoRingIsNeitherAdoptedNorMadePrivate) {
         in_child([&] {
             unsigned char resident = 0;
             if (is_shared(pages.at())) ::_exit(1);
-            if (differs(pages.at(), 4 * kPage, 1) != 4 * kPage) ::_exit(2);
+            if (matching(pages.at(), 4 * kPage, 1) != 4 * kPage) ::_exit(2);
             if (::mincore(other.at(), kPage, &resident) != 0) ::_exit(3);
         });
     }
@@ -311,7 +310,7 @@ TEST_F(Adopted, AdoptionDoesNotDoubleMemory) {
     fork_once();
     EXPECT_FALSE(is_shared(pages.at() + kPage));
     EXPECT_LT(used(), before + 1'000);
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
 /// Returns the memory in large pages that this process has mapped, in KiB.
@@ -362,7 +361,7 @@ TEST_F(Adopted, TheAllocatorMayReuseAdoptedBuffers) {
     base::Random random(7);
     for (int step = 0; step < 1500; ++step) {
         Buffer& buffer = buffers[random.below(buffers.size())];
-        ASSERT_EQ(differs(buffer.data, buffer.bytes, buffer.salt), buffer.bytes) << step;
+        ASSERT_EQ(matching(buffer.data, buffer.bytes, buffer.salt), buffer.bytes) << step;
         const std::size_t bytes = 20'000 + random.below(random.chance(1, 10) ? 4'000'000 : 300'000);
         if (random.chance(1, 3)) {
             std::free(buffer.data);
@@ -370,7 +369,7 @@ TEST_F(Adopted, TheAllocatorMayReuseAdoptedBuffers) {
         } else if (random.chance(1, 2)) {
             const std::size_t kept = std::min(bytes, buffer.bytes);
             buffer.data = static_cast<std::byte*>(std::realloc(buffer.data, bytes));
-            ASSERT_EQ(differs(buffer.data, kept, buffer.salt), kept) << step;
+            ASSERT_EQ(matching(buffer.data, kept, buffer.salt), kept) << step;
             buffer.bytes = bytes;
             buffer.salt = step;
             fill(buffer.data, bytes, step);
@@ -403,7 +402,7 @@ TEST_F(Adopted, ClosingAllDescriptorsLosesNoData) {
             direct.unexpose(exposure);
         }
         if (::fcntl(opened, F_GETFD) < 0) ::_exit(2);  // the library closed the program's file
-        if (differs(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
+        if (matching(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(3);
         const pid_t child = ::fork();
         if (child == 0) ::_exit(is_shared(pages.at()) ? 1 : 0);
         if (status_of(child) != 0) ::_exit(4);
@@ -416,11 +415,11 @@ TEST_F(Adopted, ALargeBufferIsRemappedAndMadePrivateInPieces) {
     fill(pages.at(), kBytes, 1);
     DirectMemory direct(own_peer());
     adopt(direct, pages.at() + 1, kBytes - 1);
-    EXPECT_EQ(differs(pages.at(), kBytes, 1), kBytes);
+    EXPECT_EQ(matching(pages.at(), kBytes, 1), kBytes);
     fill(pages.at(), kBytes, 2);
     fork_once();
     EXPECT_FALSE(is_shared(pages.at() + kPage));
-    EXPECT_EQ(differs(pages.at(), kBytes, 2), kBytes);
+    EXPECT_EQ(matching(pages.at(), kBytes, 2), kBytes);
 }
 
 TEST_F(Adopted, RuntimesOfOneProcessShareARange) {
@@ -434,7 +433,7 @@ TEST_F(Adopted, RuntimesOfOneProcessShareARange) {
         << "the second runtime did not use the range of the first runtime";
     first.reset();
     adopt(second, pages.at(), pages.bytes());
-    EXPECT_EQ(differs(pages.at(), pages.bytes(), 1), pages.bytes());
+    EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes());
 }
 
 TEST_F(Adopted, ThisProgramUsesTheAllocatorOfTheLibrary) {

@@ -32,7 +32,7 @@ class Sequence {
     explicit Sequence(std::uint64_t seed) : random_(seed), heap_(kRange) {}
 
     void step() {
-        if (alive_.empty() || random_.chance(3, 5))
+        if (alive_.empty() || random_.chance(3, 5))  // more allocations, so the heap becomes full
             allocate();
         else
             free_one();
@@ -55,7 +55,7 @@ class Sequence {
         if (offset == kNoOffset) {
             ++failures_;
             EXPECT_EQ(heap_.statistics(), before);
-            // No free piece can hold the block for every possible alignment.
+            // A free range of this size would hold the block, wherever the range begins.
             EXPECT_LT(before.bytes_free_largest, request.bytes + request.alignment + kHeapGranule);
             offsets_.push_back(0);
             return;
@@ -119,16 +119,13 @@ TEST(HeapAllocator, EqualCallsGiveEqualOffsets) {
     EXPECT_EQ(one.heap().statistics(), other.heap().statistics());
 }
 
-TEST(HeapAllocator, FirstFitReusesTheLowestHole) {
+TEST(HeapAllocator, TheLowestRangeThatFitsIsUsed) {
     HeapAllocator heap({0, 1024});
-    const std::uint64_t a = allocate(heap, {100});
-    const std::uint64_t b = allocate(heap, {100});
-    const std::uint64_t c = allocate(heap, {100});
-    EXPECT_EQ(a, 0U);
-    EXPECT_EQ(b, 128U);
-    EXPECT_EQ(c, 256U);
-    ASSERT_TRUE(heap.free(a).ok());
-    EXPECT_EQ(allocate(heap, {200}), 384U);
+    EXPECT_EQ(allocate(heap, {100}), 0U);
+    EXPECT_EQ(allocate(heap, {100}), 128U) << "sizes are rounded to 64 bytes";
+    EXPECT_EQ(allocate(heap, {100}), 256U);
+    ASSERT_TRUE(heap.free(0).ok());
+    EXPECT_EQ(allocate(heap, {200}), 384U) << "the 128 bytes at 0 are too short";
     EXPECT_EQ(allocate(heap, {64}), 0U);
     EXPECT_EQ(allocate(heap, {1}), 64U);
 }
@@ -147,27 +144,26 @@ TEST(HeapAllocator, AdjacentFreeRangesMergeInEveryOrder) {
 
 TEST(HeapAllocator, TooLargeRequestsAreRefusedWithoutEffect) {
     HeapAllocator heap({0, 4096});
-    const std::uint64_t a = allocate(heap, {1024});
+    EXPECT_EQ(allocate(heap, {1024}), 0U);
     const HeapStatistics before = heap.statistics();
     for (const std::uint64_t bytes :
          {std::uint64_t{3073}, std::uint64_t{1} << 40, ~std::uint64_t{0}})
         EXPECT_EQ(heap.find({bytes}, 0), kNoOffset);
-    EXPECT_EQ(a, 0U);
-    EXPECT_EQ(heap.find({64, std::uint64_t{1} << 63}, 0), kNoOffset);
+    EXPECT_EQ(heap.find({64, std::uint64_t{1} << 63}, 0), kNoOffset) << "a huge alignment";
     EXPECT_EQ(heap.statistics(), before);
     EXPECT_EQ(allocate(heap, {3072}), 1024U);
 }
 
 TEST(HeapAllocator, InvalidFreesAreRefused) {
     HeapAllocator heap({0, 4096});
-    const std::uint64_t a = allocate(heap, {256});
-    EXPECT_EQ(heap.free(a + 64).failure().status, Status::argument);
-    ASSERT_TRUE(heap.free(a).ok());
-    EXPECT_EQ(heap.free(a).failure().status, Status::argument);
+    const std::uint64_t block = allocate(heap, {256});
+    EXPECT_EQ(heap.free(block + 64).failure().status, Status::argument) << "not a block's start";
+    ASSERT_TRUE(heap.free(block).ok());
+    EXPECT_EQ(heap.free(block).failure().status, Status::argument) << "freed twice";
 }
 
 TEST(HeapAllocator, OffsetsAreAlignedAndTheRangeIsRoundedToGranules) {
-    HeapAllocator heap({100, 10000});
+    HeapAllocator heap({100, 10000});  // bytes 100 to 10,099
     EXPECT_EQ(heap.statistics().bytes_total, 10048U - 128U);
     EXPECT_EQ(allocate(heap, {0}), 128U);
     EXPECT_EQ(allocate(heap, {0}), 192U);
@@ -179,11 +175,11 @@ TEST(HeapAllocator, OffsetsAreAlignedAndTheRangeIsRoundedToGranules) {
     EXPECT_EQ(HeapAllocator({10, 60}).find({0}, 0), kNoOffset);
 }
 
-/// Members of a team agree on an offset with find(): each returns its lowest possible offset from a
-/// start, and take() allocates at the agreed offset later.
+/// With find(), members of a team agree on an offset that is free on all of them. Then each member
+/// allocates at this offset with take().
 TEST(HeapAllocator, FindReturnsTheLowestFreeOffsetFromAStart) {
     HeapAllocator heap(kRange);
-    std::vector<std::uint64_t> blocks;
+    std::vector<std::uint64_t> blocks;  // 1000 bytes are rounded to 1024
     for (int i = 0; i < 8; ++i) blocks.push_back(allocate(heap, {1000, 64}));
     ASSERT_TRUE(heap.free(blocks[2]).ok());
     ASSERT_TRUE(heap.free(blocks[5]).ok());
@@ -199,6 +195,7 @@ TEST(HeapAllocator, FindReturnsTheLowestFreeOffsetFromAStart) {
     EXPECT_EQ(heap.find({64, 64}, kNoOffset), kNoOffset);
     EXPECT_EQ(heap.statistics(), before);
 
+    // Leaves 128 free bytes before the new block and 768 after it.
     heap.take(blocks[5] + 128, {100, 64});
     EXPECT_EQ(heap.find({128, 64}, blocks[5]), blocks[5]);
     EXPECT_EQ(heap.find({1000, 64}, blocks[5]), after);

@@ -26,7 +26,7 @@ TEST(BlockSizes, SizesEqualTheExamplesOfTheManual) {
               (std::vector<std::uint64_t>{7}));
 }
 
-TEST(BlockSizes, SizesAddUpToAllElementsAndShrinkByAtMostOne) {
+TEST(BlockSizes, UnevenSizesAddUpAndNeverDecreaseByMoreThanOne) {
     for (const std::uint64_t elements : {0UL, 1UL, 17UL, 1000UL, 1UL << 50}) {
         for (std::uint64_t blocks = 1; blocks <= 70; ++blocks) {
             const BlockSizes sizes{.elements = elements, .blocks = blocks, .uneven = true};

@@ -32,11 +32,11 @@ TEST(FreshBuffers, NoCallGetsABufferOfAnotherCall) {
     EXPECT_EQ(pages.size(), 11U * 3U) << "11 calls, 3 pages each";
 }
 
-TEST(FreshBuffers, OldBuffersHaveNoMemory) {
+TEST(FreshBuffers, BuffersOfAnEarlierSupplyHaveNoMemory) {
     FreshBuffers buffers(4096);
     buffers.supply(1);
     buffers.next();
-    std::byte* const old = buffers.data() - 64;
+    std::byte* const old = buffers.data() - 64;  // the start of the page
     buffers.supply(1);
     unsigned char resident = 1;
     // The addresses stay reserved, so no other mapping uses them.
@@ -56,8 +56,9 @@ TEST(FreshBuffers, AllBuffersAreFilledAndSuppliesAreBounded) {
     buffers.next();
     buffers.next();
     EXPECT_EQ(buffers.data()[99], std::byte{7});
-    EXPECT_EQ(FreshBuffers(1 << 20).calls_max(), 63U) << "the limit is 64 MiB of pages";
-    EXPECT_EQ(FreshBuffers(std::size_t{1} << 30).calls_max(), 1U);
+    EXPECT_EQ(FreshBuffers(1 << 20).calls_max(), 63U)
+        << "a supply has at most 64 MiB; a buffer of 1 MiB takes another page";
+    EXPECT_EQ(FreshBuffers(std::size_t{1} << 30).calls_max(), 1U) << "larger than the limit";
 }
 
 }  // namespace

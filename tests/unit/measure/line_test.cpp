@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the fit through points on a line is that line, and R^2 measures the
-// deviation of other points.
+// Goal: the fit through points on a line is that line, and R^2 measures the deviation of other
+// points.
 #include "tools/measure/line.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(Line, PointsOnALineAreFittedExactly) {
     EXPECT_NEAR(line.r2, 1, 1e-9);
 }
 
-TEST(Line, PointsOffALineLowerTheCoefficient) {
+TEST(Line, PointsOffTheLineLowerR2) {
     const Line line = fit_line(std::vector<Point>{{0, 0}, {1, 0}, {2, 3}});
     EXPECT_DOUBLE_EQ(line.slope, 1.5);
     EXPECT_DOUBLE_EQ(line.intercept, -0.5);
@@ -28,10 +28,10 @@ TEST(Line, PointsOffALineLowerTheCoefficient) {
     EXPECT_EQ(flat.r2, 1);
 }
 
-TEST(Line, AFitByRatioIsNotDominatedByLongTimes) {
+TEST(Line, AFitByRatioIsNotDominatedByLargeValues) {
     const std::vector<Point> points{{1, 1}, {2, 2}, {1000, 3000}};
     const Line plain = fit_line(points);
-    EXPECT_LT(plain.intercept + plain.slope, 0.2);
+    EXPECT_LT(plain.intercept + plain.slope, 0.2) << "a least-squares fit is far from (1, 1)";
     const Line line = fit_line_by_ratio(points);
     for (const Point& point : std::vector<Point>{{1, 1}, {2, 2}})
         EXPECT_NEAR((line.intercept + line.slope * point.x) / point.y, 1, 0.3) << point.x;

@@ -12,7 +12,7 @@
 namespace weft::lab {
 namespace {
 
-/// One of two ranks. The other rank is slower by the factor `slower` in all timed parts.
+/// One of two ranks. The other rank takes `slower` times as long.
 struct FakeSubject {
     std::uint64_t clock_ns = 0;
     std::uint64_t synchronize_ns = 5000;  // time of synchronize()
@@ -74,7 +74,7 @@ TEST(Measuring, FewIterationsGiveFewSamples) {
     EXPECT_EQ(measurement.iterations, 3U);
 }
 
-TEST(Measuring, CallsPerBatchFillTheTime) {
+TEST(Measuring, BatchesFillTheRequestedTime) {
     for (const std::uint64_t cost : {20U, 100U, 50'000U, 3'000'000U}) {
         FakeSubject subject;
         subject.cost_ns = [cost](std::uint64_t) { return cost; };
@@ -92,11 +92,12 @@ TEST(Measuring, TheTimeLimitHoldsForLongCalls) {
     const auto measurement = measure(subject, {.seconds = 0.1, .warmup = 0, .batches = 4});
     EXPECT_EQ(measurement.iterations, 1U);
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 1e6);
-    // Twenty batches of one call would take twice the permitted time.
+    // Twenty batches of one call of 20 ms would take twice the permitted time.
     subject.cost_ns = [](std::uint64_t) { return 20'000'000; };
     subject.calls = 0;
     EXPECT_EQ(measure(subject, {.seconds = 0.2, .warmup = 1000, .batches = 20}).iterations, 10U);
-    EXPECT_LE(subject.calls, 128U + 3U + 10U) << "the warm-up is bounded too";
+    // The warm-up may take 8 * 0.2 s, and compares its time after 1, 2, 4 ... 128 calls.
+    EXPECT_LE(subject.calls, 128U + 3U + 10U) << "calls of warm-up, calibration and batches";
 }
 
 TEST(Measuring, ASlowStartDoesNotShortenTheBatches) {
@@ -130,7 +131,8 @@ TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {
     FakeSubject subject;
     const auto measurement = measure(
         subject, {.loop = MeasuringLoop::separated, .iterations = 40, .warmup = 0, .batches = 4});
-    EXPECT_EQ(subject.synchronized, 4U + 40U + 4U) << "also before the checks of results";
+    EXPECT_EQ(subject.synchronized, 4U + 40U + 4U)
+        << "before the 4 batches, the 40 calls and the 4 checks of results";
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
 }
@@ -148,7 +150,7 @@ TEST(Measuring, OutliersChangeTheMaximumButNotTheMedian) {
     subject.cost_ns = [](std::uint64_t call) { return call == 55 ? 100'000 : 100; };
     const auto measurement = measure(subject, {.iterations = 100, .warmup = 0, .batches = 10});
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.1);
-    EXPECT_NEAR(measurement.call_us.max, 10.09, 1e-9);
+    EXPECT_NEAR(measurement.call_us.max, 10.09, 1e-9) << "mean of 100 us and nine times 0.1 us";
 }
 
 TEST(Measuring, SingleCallsAreTimedOneByOne) {
@@ -164,8 +166,8 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
     }
 }
 
-/// A subject that needs a new supply (of buffers) after at most `supply_max` calls.
-struct SuppliedSubject : FakeSubject {
+/// A subject that needs a supply of buffers before every `supply_max` calls.
+struct FakeSuppliedSubject : FakeSubject {
     std::uint64_t supply_max = 4;
     std::uint64_t calls_left = 0;  // until the next supply
     std::uint64_t supplies = 0;
@@ -184,14 +186,14 @@ struct SuppliedSubject : FakeSubject {
 };
 
 TEST(Measuring, SuppliesAreNotTimed) {
-    SuppliedSubject subject;
-    const auto given = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
-    EXPECT_EQ(given.iterations, 43U);
-    EXPECT_EQ(given.call_us.count, 11U) << "one batch for each supply";
+    FakeSuppliedSubject subject;
+    const auto by_count = measure(subject, {.iterations = 43, .warmup = 10, .batches = 5});
+    EXPECT_EQ(by_count.iterations, 43U);
+    EXPECT_EQ(by_count.call_us.count, 11U) << "one batch for each supply";
     EXPECT_EQ(subject.supplies, 3U + 11U) << "for 10 calls of the warm-up and 43 timed calls";
-    EXPECT_DOUBLE_EQ(given.call_us.max, 0.1);
-    const auto filled = measure(subject, {.seconds = 0.2, .batches = 5});
-    EXPECT_EQ(filled.iterations, 20U);
+    EXPECT_DOUBLE_EQ(by_count.call_us.max, 0.1);
+    const auto by_time = measure(subject, {.seconds = 0.2, .batches = 5});
+    EXPECT_EQ(by_time.iterations, 20U) << "5 batches of one supply each";
     const std::vector<double> times = measure_singly(subject, MeasuringLoop::back_to_back, 9);
     EXPECT_DOUBLE_EQ(*std::ranges::max_element(times), 0.1);
 }

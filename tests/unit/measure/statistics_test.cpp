@@ -20,27 +20,27 @@ TEST(Statistics, TheMedianIsTheMiddleSampleOrTheMeanOfTwo) {
     EXPECT_DOUBLE_EQ(median(std::vector{4.0, 1.0, 100.0, 2.0}), 3.0);
 }
 
-TEST(Statistics, SamplesKeepTheirOrder) {
+TEST(Statistics, SummarizingKeepsTheOrderOfTheSamples) {
     const std::vector<double> samples{3.0, 1.0, 2.0};
     (void)summarize(samples);
     EXPECT_EQ(samples, (std::vector{3.0, 1.0, 2.0}));
 }
 
-TEST(Statistics, APercentileIsTheSmallestSampleNotExceededByThatShare) {
+TEST(Statistics, APercentileIsTheSmallestSampleWithThatShareAtOrBelowIt) {
     base::Random random(11);
     for (std::size_t count = 1; count < 60; ++count) {
         std::vector<double> samples;
         for (std::size_t i = 0; i < count; ++i)
             samples.push_back(static_cast<double>(random.below(20)));
         for (const double percent : {0.0, 1.0, 25.0, 50.0, 99.0, 100.0}) {
-            const auto enough = [&](double limit) {
-                const auto under = std::count_if(samples.begin(), samples.end(),
+            const auto has_share_below = [&](double limit) {
+                const auto below = std::count_if(samples.begin(), samples.end(),
                                                  [&](double x) { return x <= limit; });
-                return static_cast<double>(under) * 100 >= percent * static_cast<double>(count);
+                return static_cast<double>(below) * 100 >= percent * static_cast<double>(count);
             };
             double expected = *std::max_element(samples.begin(), samples.end());
             for (const double x : samples)
-                if (enough(x)) expected = std::min(expected, x);
+                if (has_share_below(x)) expected = std::min(expected, x);
             EXPECT_EQ(percentile(samples, percent), expected) << count << " at " << percent;
         }
     }
@@ -60,23 +60,23 @@ TEST(Statistics, TheSummaryOfAKnownSeriesIsRight) {
     EXPECT_DOUBLE_EQ(summarize(std::vector{1.0, 1.0, 4.0}).deviation, std::sqrt(3.0));
 }
 
-TEST(Statistics, AHistogramCountsEverySampleBetweenFixedBounds) {
+TEST(Statistics, AHistogramCountsEverySampleInBinsOfRatioRootTwo) {
     const std::vector<double> samples{1.0, 1.3, 1.5, 8.0, 0.25, 1.0};
     const std::vector<Bin> bins = histogram(samples);
     EXPECT_DOUBLE_EQ(bins.front().from, 0.25);
     EXPECT_DOUBLE_EQ(bins.back().from, 8);
-    std::size_t held = 0;
+    std::size_t counted = 0;
     for (std::size_t i = 0; i < bins.size(); ++i) {
         if (i > 0) {
             EXPECT_DOUBLE_EQ(bins[i].from, bins[i - 1].to);
         }
         EXPECT_NEAR(bins[i].to / bins[i].from, std::sqrt(2.0), 1e-12);
-        held += bins[i].count;
+        counted += bins[i].count;
         std::size_t inside = 0;
         for (const double x : samples) inside += x >= bins[i].from && x < bins[i].to ? 1 : 0;
         EXPECT_EQ(bins[i].count, inside) << bins[i].from;
     }
-    EXPECT_EQ(held, samples.size());
+    EXPECT_EQ(counted, samples.size());
     EXPECT_EQ(histogram(std::vector{3.7}).size(), 1U);
 }
 

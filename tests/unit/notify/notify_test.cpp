@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a notify strategy is chosen only if the provider's profile promises the properties that it
-// needs and the grant has the features. The profile's order of preference is kept, and refusals
-// name the reason. The table in docs/one-sided.md agrees with the profiles.
-// Method: profiles and grants are built attribute by attribute; the page is read and compared.
+// Goal: a notify strategy is chosen only if the provider's profile promises its guarantee and the
+// grant (the features of an endpoint) has the features that it needs. The profile's order of
+// preference is kept, and refusals name the reason. The table in docs/one-sided.md agrees with the
+// profiles.
+// Method: single promises and features are removed from full profiles and grants; the page is read.
 #include "link/fabric/notify.hpp"
 
 #include <gtest/gtest.h>
@@ -18,16 +19,15 @@
 namespace weft::link {
 namespace {
 
-/// Returns a grant (features that libfabric offers on an endpoint) of all that strategies need.
+/// Returns a grant of all features that strategies need.
 Grant full_grant() {
     Grant grant;
     grant.immediate_bytes = grant.key_bytes = 8;
-    grant.fence = grant.counters = true;
-    grant.delivery = true;
+    grant.fence = grant.counters = grant.delivery = true;
     return grant;
 }
 
-/// Returns a profile that promises everything.
+/// Returns a profile that promises all guarantees.
 Profile full_profile() {
     Profile profile{.provider = "recorded"};
     for (Promise* promise : {&profile.cells, &profile.immediate, &profile.delivery, &profile.fence,
@@ -48,7 +48,7 @@ std::string refusal_of(const Profile& profile, const Grant& grant, std::optional
     return plan ? "" : plan.failure().text;
 }
 
-TEST(Notify, AnUnknownProviderGetsImmediates) {
+TEST(Notify, AProviderWithoutFurtherPromisesGetsImmediates) {
     const Profile unknown{.provider = "recorded"};
     EXPECT_EQ(plan_of(unknown, full_grant(), {}),
               (NotifyPlan{Notify::immediate, Notify::immediate}));
@@ -78,7 +78,7 @@ TEST(Notify, ForcedCellsLeaveLargePayloadsToThePreference) {
               (NotifyPlan{Notify::cells, Notify::ordered}));
 }
 
-TEST(Notify, TheFirstPromisedPreferenceIsChosen) {
+TEST(Notify, TheFirstPromisedStrategyOfThePreferenceIsChosen) {
     constexpr Notify kOrder[] = {Notify::cells, Notify::fence, Notify::delivery};
     Profile profile = full_profile();
     profile.preference = kOrder;
@@ -121,7 +121,7 @@ TEST(Notify, AProviderWithoutAnyPromiseIsRefused) {
     const std::string refusal = refusal_of(profile, full_grant(), {});
     EXPECT_NE(refusal.find("it is switched off"), std::string::npos) << refusal;
     profile.cells = {true, "words are whole"};
-    EXPECT_FALSE(choose_notify(profile, full_grant(), {}));  // cells do not carry large payloads
+    EXPECT_FALSE(choose_notify(profile, full_grant(), {})) << "cells have no large payloads";
 }
 
 TEST(Completion, OrderIsPreferredToImmediatesAndDelivery) {
@@ -166,7 +166,7 @@ std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-/// Returns the page's "yes" or "no" by provider (with backquotes) and strategy.
+/// Returns the page's "yes" or "no" for each provider (in backquotes) and strategy.
 std::map<std::string, std::map<std::string, std::string>> table_of_the_page() {
     std::ifstream page(SOURCE_FOLDER "/docs/one-sided.md");
     std::map<std::string, std::map<std::string, std::string>> table;

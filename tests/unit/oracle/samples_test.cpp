@@ -78,12 +78,12 @@ bool is_wide_floating(Type type) {
 }
 
 TEST(SamplesTest, ProductsOfThousandsOfRanksAreExact) {
-    int tried = 0;
+    int types = 0;
     for (int i = 0; i < kBuiltinTypes; ++i) {
         const Samples& samples = samples_of(static_cast<Type>(i));
         if (!is_wide_floating(samples.type)) continue;
         SCOPED_TRACE(base::name_of(samples.type));
-        ++tried;
+        ++types;
         constexpr Rank kRanks = 4097;
         auto forward = inputs(samples, 0, 1);
         auto backward = inputs(samples, kRanks - 1, 1);
@@ -97,12 +97,12 @@ TEST(SamplesTest, ProductsOfThousandsOfRanksAreExact) {
         }
         EXPECT_TRUE(samples.equal(forward.data(), backward.data(), kCount));
         EXPECT_FALSE(samples.equal(forward.data(), without_one.data(), kCount));
-        // The product has not overflowed: a further factor changes it.
-        auto doubled = forward;
-        samples.fold(Op::prod, doubled.data(), inputs(samples, 1, 1).data(), kCount);
-        EXPECT_FALSE(samples.equal(forward.data(), doubled.data(), kCount));
+        // An overflowed product would be infinite: another factor would not change it.
+        auto with_another = forward;
+        samples.fold(Op::prod, with_another.data(), inputs(samples, 1, 1).data(), kCount);
+        EXPECT_FALSE(samples.equal(forward.data(), with_another.data(), kCount));
     }
-    EXPECT_EQ(tried, 5);
+    EXPECT_EQ(types, 5);
 }
 
 TEST(SamplesTest, PaddingIsIgnored) {

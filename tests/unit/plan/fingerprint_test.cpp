@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: fingerprints and symbolic execution give equal verdicts, except on programs with races.
-// Method: both check known algorithms, unchanged and with single mistakes, also if programs are
-// discarded while their rank waits, and generated again. Handwritten faults have known errors.
+// Method: both check known algorithms, unchanged and with single mistakes. Handwritten faults have
+// known errors.
 #include "tests/support/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -25,10 +25,11 @@ FingerprintInput input_of(const std::vector<Program>& programs, const Contract& 
 TEST(Fingerprint, KnownAlgorithmsAreRightForAnyMemoryLimit) {
     for (const test::Sample& sample : test::samples()) {
         for (const bool in_place : {false, true}) {
-            for (const std::uint64_t kept : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
+            // With 0 bytes, the program of a waiting rank is freed and generated again.
+            for (const std::uint64_t bytes_max : {std::uint64_t{0}, std::uint64_t{1} << 20}) {
                 FingerprintInput input = input_of(sample.programs, sample.contract);
                 input.in_place = in_place;
-                input.program_bytes_max = kept;
+                input.program_bytes_max = bytes_max;
                 const auto found = verify_by_fingerprints(input);
                 EXPECT_TRUE(found.valid) << sample.name << ": " << found.error;
                 const Verdict facts = verify(
@@ -65,7 +66,7 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
     EXPECT_TRUE(found.valid) << found.error;
 }
 
-/// Mistakes of the five kinds below lead to a wrong result or an endless wait, not to a race.
+/// Mistakes of these five kinds lead to a wrong result or an endless wait, not to a race.
 TEST(Fingerprint, FingerprintsAndSymbolicExecutionFindTheSameMistakes) {
     using enum test::MutationKind;
     int wrong = 0;
@@ -125,27 +126,28 @@ TEST(Fingerprint, ErrorsNameTheFaultAndItsPlace) {
             fmt::format("{}rank 0\n{}rank 1\n{}", kHead, row.first, row.second);
         EXPECT_EQ(error_of(text), row.error) << text;
     }
-    EXPECT_EQ(error_of("root 0\nrank 0\n copy output = input\nrank 1\n slots 3\n local"),
+    EXPECT_EQ(error_of("root 0\nrank 0\n copy output = input\nrank 1\n slots 3\n flush"),
               "rank 1: header field slots differs from rank 0");
 }
 
 TEST(Fingerprint, ProductsDependOnOrderAndSumsDoNot) {
-    const Expectation all{.unit = 0, .first_rank = 0, .last_rank = 2, .source_unit = 7};
+    const Expectation first_three{.unit = 0, .first_rank = 0, .last_rank = 2, .source_unit = 7};
     for (const bool ordered : {false, true}) {
         Prints prints(5, ordered);
-        const auto of = [&](std::initializer_list<Rank> ranks) {
-            Print print{.a = 1, .b = 0};
+        const auto product_of = [&](std::initializer_list<Rank> ranks) {
+            Print print{.a = 1, .b = 0};  // the neutral element
             for (const Rank rank : ranks) print = product(print, prints.leaf(rank, 7));
             return print;
         };
-        EXPECT_EQ(prints.expected(all), of({0, 1, 2}));
-        EXPECT_EQ(prints.expected(all) == of({1, 0, 2}), !ordered);
-        EXPECT_NE(prints.expected(all), of({0, 1}));
-        EXPECT_NE(prints.expected(all), of({0, 1, 2, 2}));
-        EXPECT_NE(prints.expected(all), of({0, 1, 3}));
+        EXPECT_EQ(prints.expected(first_three), product_of({0, 1, 2}));
+        EXPECT_EQ(prints.expected(first_three) == product_of({1, 0, 2}), !ordered);
+        EXPECT_NE(prints.expected(first_three), product_of({0, 1}));
+        EXPECT_NE(prints.expected(first_three), product_of({0, 1, 2, 2}));
+        EXPECT_NE(prints.expected(first_three), product_of({0, 1, 3}));
         EXPECT_EQ(prints.expected({.first_rank = 1, .last_rank = 3, .source_unit = 7}),
-                  of({1, 2, 3}));
-        EXPECT_EQ(prints.expected({.first_rank = 0, .last_rank = 1, .source_unit = 7}), of({0, 1}));
+                  product_of({1, 2, 3}));
+        EXPECT_EQ(prints.expected({.first_rank = 0, .last_rank = 1, .source_unit = 7}),
+                  product_of({0, 1}));
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a layout agrees with the table of nodes from which it was made, in each of its
 // representations.
-// Method: layouts of random tables are compared with a search of the table.
+// Method: layouts of random tables are compared with a map made from the table.
 #include "plan/schedule/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -14,10 +14,11 @@
 namespace weft::plan {
 namespace {
 
-/// Expects that a layout agrees with a table of the node of each rank.
+/// Expects that a layout agrees with `node_of`, the node of each rank. A layout numbers nodes in
+/// order of their first ranks.
 void expect_agrees(const Layout& layout, const std::vector<Rank>& node_of) {
-    std::map<Rank, Rank> numbers;
-    std::map<Rank, std::vector<Rank>> ranks;
+    std::map<Rank, Rank> numbers;             // by node in the table
+    std::map<Rank, std::vector<Rank>> ranks;  // by node in the layout
     for (std::size_t i = 0; i < node_of.size(); ++i) {
         const auto next = static_cast<Rank>(numbers.size());
         const Rank node = numbers.try_emplace(node_of[i], next).first->second;
@@ -51,8 +52,9 @@ TEST(Layout, ALayoutAgreesWithItsTable) {
         const bool equal_nodes = random.chance(1, 2);
         const std::uint64_t nodes = 1 + random.below(6);
         for (std::uint64_t node = 0; node < nodes; ++node)
-            node_of.insert(node_of.end(), equal_nodes ? 3 : 1 + random.below(4),
-                           static_cast<Rank>(7 * node % 11));
+            node_of.insert(
+                node_of.end(), equal_nodes ? 3 : 1 + random.below(4),
+                static_cast<Rank>(7 * node % 11));  // different, neither sorted nor dense
         if (trial % 3 == 0)
             for (Rank& node : node_of) node = static_cast<Rank>(random.below(nodes));
         expect_agrees(Layout::of(node_of), node_of);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the units of a buffer cover each element once, for all sizes. Method: sums and bounds over
-// small cases.
+// small cases. Partition({7, 0, 3}, 9, 3) has 9 units in three blocks of 7, 0 and 3 elements, three
+// units for each block and at most 3 elements in a unit.
 #include "plan/schedule/partition.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ TEST(Partition, LargeBuffersDoNotOverflow) {
     EXPECT_EQ(partition.begin(500), std::uint64_t{1} << 61);
 }
 
-TEST(Partition, RaggedUnitsHaveTheGivenSizes) {
+TEST(Partition, UnitsOfDifferentSizesHaveTheGivenSizes) {
     const Partition partition({3, 0, 5}, 3, 0);
     EXPECT_EQ(partition.elements(), 8U);
     EXPECT_EQ(partition.begin(1), 3U);
@@ -54,7 +55,7 @@ TEST(Partition, BlocksOfDifferentSizesAreDividedIntoEqualUnits) {
     EXPECT_EQ(partition.units_of_block(), 3U);
 }
 
-TEST(Partition, BlocksMayBeSeparate) {
+TEST(Partition, UnitsOfSeparateBlocksFollowTheirBlocksStart) {
     const Partition partition({7, 0, 3}, 9, 3);
     const std::vector<std::uint64_t> starts{100, 5, 20};
     EXPECT_EQ(partition.place(0, starts), 100U);

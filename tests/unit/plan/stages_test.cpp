@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the arithmetic of stages and its inverse are right, and stages are converted to the right
 // programs.
-// Method: every number of small numberings, groups and remainders; one handmade exchange, verified.
+// Method: all numbers of small numberings, groups and remainders are converted in both directions.
+// A handmade exchange is converted to programs, which the verifier checks.
 #include "plan/schedule/stages.hpp"
 
 #include <gtest/gtest.h>
@@ -26,23 +27,22 @@ TEST(Numbering, OuterAndInnerNumbersAreInverse) {
     EXPECT_EQ(last.outer_of(6), 14);
     EXPECT_EQ(pairs.outer_of(3), 7);
     for (const Numbering& numbering : {last, pairs}) {
-        std::set<Rank> named;
+        std::set<Rank> numbered;
         for (Rank number = 0; number < numbering.count; ++number) {
             const Rank outer = numbering.outer_of(number);
             EXPECT_EQ(numbering.number_of(outer), number);
-            named.insert(outer);
+            numbered.insert(outer);
         }
-        EXPECT_EQ(named.size(), static_cast<std::size_t>(numbering.count));
-        for (Rank outer = 0; outer < 20; ++outer) {
-            EXPECT_EQ(numbering.number_of(outer) == kNoNumber, !named.contains(outer)) << outer;
-        }
+        EXPECT_EQ(numbered.size(), static_cast<std::size_t>(numbering.count));
+        for (Rank outer = 0; outer < 20; ++outer)
+            EXPECT_EQ(numbering.number_of(outer) == kNoNumber, !numbered.contains(outer)) << outer;
     }
 }
 
 TEST(Numbering, ChainsOfNumberingsGiveRanks) {
     Stages stages = begin_stages({.size = 15});
     stages.add_numbering(0, {{.first = 2, .count = 5, .pitch = 3}});  // 2 5 8 11 14
-    stages.add_numbering(1, {{.first = 1, .count = 2, .pitch = 2}});
+    stages.add_numbering(1, {{.first = 1, .count = 2, .pitch = 2}});  // 5 11
     EXPECT_EQ(stages.rank_of(0, 9), 9);
     EXPECT_EQ(stages.rank_of(1, 3), 11);
     EXPECT_EQ(stages.rank_of(2, 0), 5);
@@ -89,7 +89,7 @@ TEST(Remainders, EachNumberIsInOneGroup) {
     }
 }
 
-/// Returns an exchange of two groups of two members. Rank 0, a remainder, sends to the first group.
+/// Returns an exchange of groups {1, 2} and {3, 4}. Rank 0, a remainder, sends to the first group.
 Stages example() {
     Stages stages = begin_stages({.size = 5});
     stages.carries = true;
@@ -102,7 +102,8 @@ Stages example() {
 
 TEST(Stages, StagesAreConvertedToPrograms) {
     const Stages stages = example();
-    EXPECT_EQ(raises_of(stages, stages.stages.front()), 2U * 2 + 2);
+    EXPECT_EQ(raises_of(stages, stages.stages.front()), 2U * 2 + 2)
+        << "two puts in each group, two puts by rank 0";
     EXPECT_EQ(to_text(program_of(stages, 0)),
               "ranks 5\nslots 3\nslot-units 1\nscratch 0\n\nrank 0\n"
               "  put to 1 slot 2 from input[0+1] shared\n"
@@ -110,15 +111,15 @@ TEST(Stages, StagesAreConvertedToPrograms) {
               "  copy output[0+1] = input[0+1]\n");
     std::vector<Program> programs;
     for (Rank rank = 0; rank < 5; ++rank) programs.push_back(program_of(stages, rank));
-    const Program& second = programs[1];
-    EXPECT_EQ(second.steps[0].peer, 2);
-    EXPECT_EQ(second.steps.back().operands, 3U);
-    const Contract contract{.collective = "groups", .expected = [](const Program& program) {
-                                const Rank rank = program.rank;
-                                const Rank first = rank == 0 ? 0 : rank < 3 ? 0 : 3;
-                                const Rank last = rank == 0 ? 0 : rank < 3 ? 2 : 4;
-                                return std::vector<Expectation>{{0, first, last, 0}};
-                            }};
+    EXPECT_EQ(programs[1].steps[0].peer, 2);
+    EXPECT_EQ(programs[1].steps.back().operands, 3U) << "inputs of ranks 0 to 2";
+    const Contract contract{
+        .collective = "groups", .expected = [](const Program& program) {
+            const Rank rank = program.rank;
+            const Rank first = rank < 3 ? 0 : 3;
+            const Rank last = rank == 0 ? 0 : rank < 3 ? 2 : 4;
+            return std::vector<Expectation>{{.unit = 0, .first_rank = first, .last_rank = last}};
+        }};
     const Verdict verdict = verify({.programs = programs, .contract = &contract});
     EXPECT_TRUE(verdict.valid) << verdict.error;
     EXPECT_TRUE(verdict.ordered);
@@ -130,6 +131,7 @@ TEST(Stages, ShiftsSignalLaterRanksAndWaitForEarlierRanks) {
     stages.add(ShiftStage{.reach = 2, .radix = 3});
     EXPECT_EQ(stages.header.slots, 3U);
     EXPECT_EQ(raises_of(stages, stages.stages.front()), 14U);
+    // Signals the ranks 2 and 4 ahead, and waits for the ranks 2 and 4 behind, modulo 7.
     const Program program = program_of(stages, 5);
     ASSERT_EQ(program.steps.size(), 4U);
     EXPECT_EQ(program.steps[0].peer, 0);

@@ -74,21 +74,21 @@ TEST(Text, EveryFormOfStepAndBlockIsReadBackEqual) {
     build.begin_lane();
     build.put_mapped(2, 8, mapped(2, 4, 0, 2), scratch(0, 0, 2));
     build.flush();
-    const Block places[] = {output(3, 2), mapped(2, 4, 0, 2), scratch(0, 4, 2)};
-    const Block parts_of_two[] = {input(3, 2), slot(1, 3, 2)};
-    build.reduce(places, parts_of_two);
+    const Block targets[] = {output(3, 2), mapped(2, 4, 0, 2), scratch(0, 4, 2)};
+    const Block operands[] = {input(3, 2), slot(1, 3, 2)};
+    build.reduce(targets, operands);
     const Block two[] = {output(0), output(2)};
     const Block four[] = {slot(1, 0), slot(1, 2), scratch(0, 0), scratch(0, 2)};
     build.copy(two, std::span(four).first(2));
     Program program = std::move(build).finish();
-    // A reduction whose operands are lists; the builder has no call for it.
-    const BlockList to = intern_blocks(program.blocks, two);
-    const BlockList from = intern_blocks(program.blocks, four);
+    // The builder has no call for reductions with lists of blocks as operands (two lists of two
+    // blocks), or as targets.
+    const BlockList list_of_two = intern_blocks(program.blocks, two);
+    const BlockList list_of_four = intern_blocks(program.blocks, four);
     program.steps.push_back(
-        {.kind = StepKind::reduce, .operands = 2, .target = to, .source = from});
-    // A reduction with several lists of targets; the builder has no call for it, either.
+        {.kind = StepKind::reduce, .operands = 2, .target = list_of_two, .source = list_of_four});
     program.steps.push_back(
-        {.kind = StepKind::reduce, .operands = 1, .target = from, .source = to});
+        {.kind = StepKind::reduce, .operands = 1, .target = list_of_four, .source = list_of_two});
     program.lanes.back().count += 2;
     expect_round_trip({canonical(program)});
 }
@@ -209,28 +209,27 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"rank 0\n  wait from 1 slot 0 lag 70000",
                 "line 2, column 26: expected a number of segments that fits its field, found "
                 "'70000'"},
-        Mistake{"rank 0\n  locale",
+        Mistake{"rank 0\n  flushed",
                 "line 2, column 3: expected put, signal, expose, publish, wait, flush, reduce, "
-                "copy, sleep, compute, loop, end, lane or rank, found 'locale'"},
+                "copy, sleep, compute, loop, end, lane or rank, found 'flushed'"},
         Mistake{"rank 0\n  loop\n  loop",
                 "line 3, column 3: expected a step or 'end' (loops do not nest), found 'loop'"},
-        Mistake{"rank 0\n  loop\n  local\nrank 1",
+        Mistake{"rank 0\n  loop\n  flush\nrank 1",
                 "line 4, column 1: expected 'end' of the open loop, found 'rank'"},
         Mistake{"rank 0\n  end",
                 "line 2, column 3: expected a step ('end' closes a loop, and none is open), found "
                 "'end'"},
-        Mistake{"rank 0\n  local\n  units 3",
+        Mistake{"rank 0\n  flush\n  units 3",
                 "line 3, column 3: expected a step (header lines must precede the steps of a "
                 "rank), found 'units'"},
-        Mistake{"rank 0\n  local 3",
+        Mistake{"rank 0\n  flush 3",
                 "line 2, column 9: expected 'for writing', 'shared', 'published', 'lag' or the end "
-                "of the line, "
-                "found '3'"},
+                "of the line, found '3'"},
         Mistake{"rank 0\n  reduce output = {input[0], input[1]}, slot 0",
                 "line 2, column 47: expected the same number of blocks in each operand, found the "
                 "end of the line"}));
 
-TEST(Text, AnyTextGivesProgramsOrAFailure) {
+TEST(Text, ChangedTextGivesProgramsOrAFailureWithItsLine) {
     const std::string good = to_text(test::tree_allreduce(5, 2, 2));
     std::mt19937 random(7);
     for (int i = 0; i < 3000; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: programs of thousands of ranks are verified fast. A missing or doubled contribution of one
-// rank is detected, with operands in rank order and out of order. The test prints the time.
-// Method: recursive doubling on 4,096 ranks, unchanged and with one faulty reduction.
+// Goal: programs of thousands of ranks are verified fast; the test prints the time. A missing or
+// doubled contribution of one rank is detected, with operands in rank order and out of order.
+// Method: recursive doubling on 4,096 ranks (12 rounds), unchanged and with one faulty reduction.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -42,8 +42,9 @@ Verdict judge(const std::vector<Program>& programs) {
     return verdict;
 }
 
-/// Replaces the operands of the last reduction of rank 1234.
-void spoil(std::vector<Program>& programs, std::vector<Block> operands) {
+/// Replaces the operands of the last reduction of rank 1234, which combines the rank's own sum over
+/// ranks 0 to 2047 (output) with that of ranks 2048 to 4095 (slot 11).
+void replace_last_operands(std::vector<Program>& programs, std::vector<Block> operands) {
     Program& program = programs[1234];
     Step& step = program.steps.back();
     ASSERT_EQ(step.kind, StepKind::reduce);
@@ -71,7 +72,7 @@ TEST(VerifyLarge, AReductionOutOfRankOrderIsValidButUnordered) {
 
 TEST(VerifyLarge, AMissingContributionIsDetected) {
     for (auto programs : {test::recursive_doubling(kRanks), own_first()}) {
-        spoil(programs, {output()});
+        replace_last_operands(programs, {output()});
         const Verdict verdict = judge(programs);
         EXPECT_FALSE(verdict.valid);
         EXPECT_EQ(verdict.error,
@@ -83,7 +84,7 @@ TEST(VerifyLarge, AMissingContributionIsDetected) {
 
 TEST(VerifyLarge, ADoubledContributionIsDetected) {
     for (auto programs : {test::recursive_doubling(kRanks), own_first()}) {
-        spoil(programs, {output(), slot(11), slot(0)});
+        replace_last_operands(programs, {output(), slot(11), slot(0)});
         const Verdict verdict = judge(programs);
         EXPECT_FALSE(verdict.valid);
         // Slot 0 still has the input of rank 1235.
@@ -141,17 +142,16 @@ TEST(VerifyValues, TreesWithSharedBranchesAreCountedWithoutExpansion) {
 
 TEST(VerifyLocalized, SharedPutsBecomePublishedCells) {
     const Contract contract = test::allreduce_contract();
-    for (const Rank split : {9, 3, 1}) {  // ranks per node
+    for (const Rank per_node : {9, 3, 1}) {
         std::vector<Program> programs = test::all_to_all_reduce(9);
-        for (Program& program : programs) {
-            program =
-                localize(program, [&](Rank peer) { return peer / split == program.rank / split; });
-        }
+        for (Program& program : programs)
+            program = localize(
+                program, [&](Rank peer) { return peer / per_node == program.rank / per_node; });
         const Verdict verdict = verify({.programs = programs, .contract = &contract});
         EXPECT_TRUE(verdict.valid) << verdict.error;
         EXPECT_TRUE(verdict.ordered && verdict.bit_identical && verdict.synchronizing);
-        const std::uint64_t published = split > 1 ? 1 : 0;  // by each rank, for all local peers
-        EXPECT_EQ(verdict.messages, 9 * (published + static_cast<std::uint64_t>(9 - split)));
+        const std::uint64_t published = per_node > 1 ? 1 : 0;  // by each rank, for all local peers
+        EXPECT_EQ(verdict.messages, 9 * (published + static_cast<std::uint64_t>(9 - per_node)));
     }
 }
 

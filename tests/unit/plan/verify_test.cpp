@@ -29,20 +29,20 @@ struct Facts {
 
 void expect(const Verdict& verdict, const Facts& facts) {
     ASSERT_TRUE(verdict.valid) << verdict.error;
-    const auto same = [](const auto& fact, const auto& found, const char* name) {
-        EXPECT_EQ(fact ? *fact : found, found) << name;
+    const auto compare = [](const auto& expected, const auto& found, const char* name) {
+        EXPECT_EQ(expected ? *expected : found, found) << name;
     };
-    same(facts.rounds, verdict.rounds, "rounds");
-    same(facts.messages, verdict.messages, "messages");
-    same(facts.signals, verdict.signals, "signals");
-    same(facts.bytes_total, verdict.bytes_total, "bytes_total");
-    same(facts.bytes_sent_max, verdict.bytes_sent_max, "bytes_sent_max");
-    same(facts.reduced_bytes_max, verdict.reduced_bytes_max, "reduced_bytes_max");
-    same(facts.slots_max, verdict.slots_max, "slots_max");
-    same(facts.descriptors_max, verdict.descriptors_max, "descriptors_max");
-    same(facts.ordered, verdict.ordered, "ordered");
-    same(facts.bit_identical, verdict.bit_identical, "bit_identical");
-    same(facts.synchronizing, verdict.synchronizing, "synchronizing");
+    compare(facts.rounds, verdict.rounds, "rounds");
+    compare(facts.messages, verdict.messages, "messages");
+    compare(facts.signals, verdict.signals, "signals");
+    compare(facts.bytes_total, verdict.bytes_total, "bytes_total");
+    compare(facts.bytes_sent_max, verdict.bytes_sent_max, "bytes_sent_max");
+    compare(facts.reduced_bytes_max, verdict.reduced_bytes_max, "reduced_bytes_max");
+    compare(facts.slots_max, verdict.slots_max, "slots_max");
+    compare(facts.descriptors_max, verdict.descriptors_max, "descriptors_max");
+    compare(facts.ordered, verdict.ordered, "ordered");
+    compare(facts.bit_identical, verdict.bit_identical, "bit_identical");
+    compare(facts.synchronizing, verdict.synchronizing, "synchronizing");
 }
 
 TEST(Verify, RecursiveDoublingIsOrderedAndBitIdentical) {
@@ -137,21 +137,21 @@ TEST(Verify, ExposedMemoryIsReadBetweenExposeAndDone) {
 
 TEST(Verify, PutsIntoExposedOutputUseAFixedOrigin) {
     // An origin in a loop moves with the segment, so segment 1 would be put to the output's start.
-    const auto moving = test::programs_of(
+    const auto moving_origin = test::programs_of(
         "root 1; units 2; segments 2;"
         "rank 0; expose to 1 slot 0 from output for writing; loop; wait from 1 slot 1; end;"
         "rank 1; copy output = input; wait from 0 slot 0;"
         "        loop; put to 0 slot 1 from input[0+1 advance 1]"
         "                  into mapped 0 of 0[0+1 advance 1 origin 0]; end");
-    EXPECT_FALSE(judge(moving, test::broadcast_contract(), 5).valid);
-    const auto good = test::programs_of(
+    EXPECT_FALSE(judge(moving_origin, test::broadcast_contract(), 5).valid);
+    const auto fixed_origin = test::programs_of(
         "root 1; units 2;"
         "rank 0; expose to 1 slot 0 from output for writing; wait from 1 slot 1; wait from 1 slot "
         "2;"
         "rank 1; copy output = input; wait from 0 slot 0;"
         "        put to 0 slot 1 from input[0] into mapped 0 of 0[0];"
         "        put to 0 slot 2 from input[1] into mapped 0 of 0[1 origin 0]");
-    expect(judge(good, test::broadcast_contract(), 5),
+    expect(judge(fixed_origin, test::broadcast_contract(), 5),
            {.messages = 2, .bytes_total = 40, .slots_max = 0});
 }
 

@@ -18,7 +18,7 @@ TEST(Json, MembersArePrintedInInsertionOrder) {
     object["list"].push_back("say \"x\"");
     EXPECT_EQ(json_text(object), R"({"z":-1,"a":0.5,"none":null,"m":{"inner":true},)"
                                  R"("list":["say \"x\""]})");
-    EXPECT_EQ(json_text("say \"x\""), "say \"x\"");
+    EXPECT_EQ(json_text("say \"x\""), "say \"x\"") << "a string alone has no quotes";
 }
 
 TEST(Json, PrintedValuesAreReadBack) {
@@ -27,9 +27,13 @@ TEST(Json, PrintedValuesAreReadBack) {
     const Json value = read_json(text);
     EXPECT_EQ(read_json(value.dump()), value);
     EXPECT_EQ(value["z"][2].get<std::uint64_t>(), ~std::uint64_t{0});
-    std::string names;
-    for (const auto& [name, part] : value.items()) names += name + (part.is_array() ? "[]" : "{}");
-    EXPECT_EQ(names, "z[]a{}");
+    std::string members;
+    for (const auto& [name, part] : value.items())
+        members += name + (part.is_array() ? "[]" : "{}");
+    EXPECT_EQ(members, "z[]a{}") << "names and kinds of the members, in order";
+}
+
+TEST(Json, InvalidTextIsDiscarded) {
     for (const char* wrong : {"", "{", "[1,]", "{\"a\" 1}", "nul"})
         EXPECT_TRUE(read_json(wrong).is_discarded()) << wrong;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: exact sums are the sums of a multi-precision reference, rounded once, on every instruction
+// Goal: exact sums equal those of a multi-precision reference, rounded once, on every instruction
 // set, for values of any kind and in any order.
-// Method: ExactNumber, columns and windows of the same values against ReferenceSum.
+// Method: the same values are added by ExactNumber, as columns, in windows, and by ReferenceSum.
 #include "run/reduce/exact_sum.hpp"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ double as_double(T value) {
         return static_cast<float>(value);
 }
 
-/// A number with its words.
-struct Held {
+/// An ExactNumber with the words that it needs.
+struct OwnedNumber {
     std::int64_t words[ExactNumber::kWords] = {};
     ExactNumber number{words};
 };
@@ -51,6 +51,7 @@ FloatFormat format() {
                                         : kBFloat16Format;
 }
 
+/// Calls check(kernels, kind) for each instruction set and each kind of hard values.
 template <class Check>
 void for_all_kinds(Check check) {
     for (const std::string_view isa : runnable_isas())
@@ -68,11 +69,11 @@ void check_arrays() {
             ReferenceSum reference;
             for (const T value : values) reference.add(as_double(value));
             std::mt19937_64 random(count);
-            for (int order = 0; order < 2; ++order) {
-                Held sum;
+            for (int order = 0; order < 2; ++order) {  // as drawn, then shuffled
+                OwnedNumber sum;
                 sum.number.add(kernels, type_of<T>(), values.data(), count);
-                Held parts;
-                Held part;
+                OwnedNumber parts;
+                OwnedNumber part;
                 const std::size_t cut = count / 3;
                 parts.number.add(kernels, type_of<T>(), values.data(), cut);
                 part.number.add(kernels, type_of<T>(), values.data() + cut, count - cut);
@@ -106,16 +107,17 @@ TEST(ExactSum, ProductsAndRootsAreRoundedOnce) {
                 dot.add_product(left[i], right[i]);
                 square.add_product(left[i], left[i]);
             }
-            Held sum;
+            OwnedNumber sum;
             sum.number.add_products(kernels, Type::float64, left.data(), right.data(), count);
             const double found = sum.number.rounded(kDoubleFormat);
             const double expected = dot.rounded_to<double>();
             ASSERT_TRUE(same_bits(found, expected)) << count << ": " << found << ' ' << expected;
-            Held norm;
+            OwnedNumber norm;
             norm.number.add_products(kernels, Type::float64, left.data(), left.data(), count);
             const double root = norm.number.root();
-            if (!std::isfinite(root) || root < 0x1p-1000) continue;  // the half below is a double
-            // The root is the nearest double if the square is between the squares of the middles.
+            if (!std::isfinite(root) || root < 0x1p-1000) continue;  // so that `half` is a double
+            // The root is the nearest double if it is within half a unit in the last place, so that
+            // (root - half)^2 <= square <= (root + half)^2.
             int exponent;
             std::frexp(root, &exponent);
             const double half = std::ldexp(1.0, exponent - 54);
@@ -132,15 +134,15 @@ TEST(ExactSum, ProductsAndRootsAreRoundedOnce) {
 }
 
 TEST(ExactSum, ManyAdditionsAndMergesKeepAllCarries) {
-    Held sum;
-    Held double_sum;
+    OwnedNumber sum;
+    OwnedNumber merged;  // sum of 12 intermediate sums, which exceeds the largest double
     ReferenceSum reference;
     const double values[] = {0x1.fffffffffffffp1023, -0x1.fffffffffffffp-1,
                              0x0.fffffffffffffp-1022};
     for (int i = 0; i < 600'000; ++i) {
         const double value = values[i % 3];
         sum.number.add(best_exact_kernels(), Type::float64, &value, 1);
-        if (i % 50'000 == 0) double_sum.number.merge(sum.words);
+        if (i % 50'000 == 0) merged.number.merge(sum.words);
     }
     for (const double value : values)
         for (int i = 0; i < 200'000; ++i) reference.add(value);
@@ -152,7 +154,7 @@ TEST(ExactSum, ManyAdditionsAndMergesKeepAllCarries) {
     }
     EXPECT_TRUE(same_bits(sum.number.rounded(kDoubleFormat), reference.rounded_to<double>()));
     EXPECT_EQ(sum.number.rounded(kDoubleFormat), largest);
-    EXPECT_EQ(double_sum.number.rounded(kDoubleFormat), HUGE_VAL);
+    EXPECT_EQ(merged.number.rounded(kDoubleFormat), HUGE_VAL);
 }
 
 TEST(ExactSum, BinsOfFewExponentsAreEmptiedBeforeTheyOverflow) {
@@ -163,11 +165,12 @@ TEST(ExactSum, BinsOfFewExponentsAreEmptiedBeforeTheyOverflow) {
     for (int i = 0; i < 30'000; ++i) values.push_back(kinds[i % std::size(kinds)]);
     for (const double value : values) reference.add(value);
     for (const std::string_view isa : runnable_isas()) {
-        Held sum;
+        OwnedNumber sum;
         sum.number.add(select_isa(isa).value().exact(), Type::float64, values.data(),
                        values.size());
         EXPECT_TRUE(same_bits(sum.number.rounded(kDoubleFormat), reference.rounded_to<double>()))
             << isa;
+        // Without the rounded sum, the rounding error is left.
         const double minus[] = {-sum.number.rounded(kDoubleFormat)};
         sum.number.add(select_isa(isa).value().exact(), Type::float64, minus, 1);
         ReferenceSum rest = reference;
@@ -176,32 +179,33 @@ TEST(ExactSum, BinsOfFewExponentsAreEmptiedBeforeTheyOverflow) {
     }
 }
 
-/// Arrays are added in runs. A bin may become full with the last value of a run.
+/// Arrays are added in runs. A bin may become full with the last value of a run. The number of
+/// zeros determines the position in a run at which the bin becomes full.
 TEST(ExactSum, BinsThatFillAtTheEndOfARunAreEmptied) {
     const double almost_two = 0x1.fffffffffffffp0;
     for (const std::string_view isa : runnable_isas())
-        for (std::size_t others = 0; others < 8; ++others) {
+        for (std::size_t zeros = 0; zeros < 8; ++zeros) {
             std::vector<double> values(32'768, almost_two);
-            std::fill_n(values.begin(), others, 0.0);
+            std::fill_n(values.begin(), zeros, 0.0);
             values.front() = 1e300;
             values.back() = -1e300;
             ReferenceSum reference;
             for (const double value : values) reference.add(value);
-            Held sum;
+            OwnedNumber sum;
             sum.number.add(select_isa(isa).value().exact(), Type::float64, values.data(),
                            values.size());
             EXPECT_TRUE(
                 same_bits(sum.number.rounded(kDoubleFormat), reference.rounded_to<double>()))
-                << isa << ", " << others << " zeros";
+                << isa << ", " << zeros << " zeros";
         }
 }
 
-TEST(ExactSum, WordsOfRanksAddUp) {
+TEST(ExactSum, SumsOfPackedWordsOfAllRanksAreExact) {
     constexpr int kRanks = 1000;
     std::vector<std::int64_t> total(ExactNumber::kWords);
     ReferenceSum reference;
     for (int rank = 0; rank < kRanks; ++rank) {
-        Held sum;
+        OwnedNumber sum;
         const auto values = hard_values<double>(Hard::wide, static_cast<std::uint64_t>(rank), 100);
         for (const double value : values) reference.add(value);
         sum.number.add(best_exact_kernels(), Type::float64, values.data(), values.size());
@@ -268,12 +272,12 @@ TEST(ExactSum, ColumnsAndWindowsHaveTheRoundedSum) {
 
 TEST(ExactSum, IgnoresAndKeepsTheFloatingPointStateOfTheThread) {
     const auto values = hard_values<double>(Hard::subnormal, 1, 1000);
-    Held expected;
+    OwnedNumber expected;
     expected.number.add(best_exact_kernels(), Type::float64, values.data(), values.size());
     std::fesetround(FE_UPWARD);
     std::feclearexcept(FE_ALL_EXCEPT);
     std::feraiseexcept(FE_DIVBYZERO);
-    Held found;
+    OwnedNumber found;
     found.number.add(best_exact_kernels(), Type::float64, values.data(), values.size());
     EXPECT_EQ(std::fegetround(), FE_UPWARD);
     EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), FE_DIVBYZERO);

@@ -27,8 +27,8 @@ TEST(Kernels, EveryTypeAndOperationIsRightForEveryCountAlignmentAndAlias) {
     for_c_types([](auto element) { check_type<decltype(element)>(70); });
 }
 
-/// Combines every pair of special values, in a long buffer and in a buffer of one element. The
-/// result must not depend on position, instruction set or order of the operands.
+/// Combines every pair of special values, in buffers of 33 elements (vectors and a rest) and of one
+/// element. The result must not depend on position, instruction set or order of the operands.
 template <class T>
 void check_extremes(const ReduceTable& table, Op op) {
     std::vector<T> values = special_values<T>();

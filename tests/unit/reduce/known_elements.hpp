@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // known_elements.hpp - references for tests of the kernels: random elements of each type, results
-// of operations, and elements as bytes with zeros as padding.
+// of operations, and the bytes of elements, with zeros as padding.
 //
 // Holds    References share no code with the kernels: integers in twice their width, floats by
 //          cases, 16-bit floats by scaled rounding in double, complex numbers by their parts.
@@ -66,7 +66,8 @@ inline bool truth(Op op, bool a, bool b) {
 }
 
 /// Reference functions of a type: draw() a random element, combine() two elements, write() an
-/// element's bytes without padding. any_nan(): an operation may return any NaN for this result.
+/// element's bytes without padding. any_nan(): the operation may return any NaN instead of this
+/// result. is_nan(): the element is a NaN.
 template <class T>
 struct Known;
 
@@ -152,15 +153,15 @@ struct Known<bool> {
 /// A 16-bit float's number of fraction bits, exponent of the smallest normal element, and the power
 /// of two above the largest element.
 template <class T>
-struct Parts;
+struct NarrowFormat;
 template <>
-struct Parts<Float16> {
+struct NarrowFormat<Float16> {
     static constexpr int kFraction = 10;
     static constexpr int kExponentLeast = -14;
     static constexpr double kTooLarge = 65536;
 };
 template <>
-struct Parts<BFloat16> {
+struct NarrowFormat<BFloat16> {
     static constexpr int kFraction = 7;
     static constexpr int kExponentLeast = -126;
     static constexpr double kTooLarge = 0x1p128;
@@ -169,7 +170,7 @@ struct Parts<BFloat16> {
 /// Returns the value of any of the 65,536 elements, computed from its parts.
 template <class T>
 double value_of(T element) {
-    using P = Parts<T>;
+    using P = NarrowFormat<T>;
     const int fraction = element.bits & ((1 << P::kFraction) - 1);
     const int exponent = (element.bits & 0x7fff) >> P::kFraction;
     const int exponents = 1 << (15 - P::kFraction);
@@ -184,7 +185,7 @@ double value_of(T element) {
 /// Returns the nearest element, ties to even. A NaN gives the positive quiet NaN.
 template <class T>
 T nearest(double value) {
-    using P = Parts<T>;
+    using P = NarrowFormat<T>;
     constexpr int kInfinity = 0x7fff >> P::kFraction << P::kFraction;
     T element;
     if (std::isnan(value)) {
@@ -286,8 +287,8 @@ T read(const std::byte* from) {
     return value;
 }
 
-/// Returns true if the bytes are those of the expected element, with zeros as padding, or another
-/// NaN where any NaN is allowed.
+/// Returns true if the bytes equal the expected element with zeros as padding, or are a NaN where
+/// any NaN is allowed.
 template <class T>
 bool as_specified(Op op, const std::byte* found, const T& expected) {
     if (Known<T>::any_nan(op, expected)) return Known<T>::is_nan(read<T>(found));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: kernels of types other than C's integers, float and double give the right bits on
-// every instruction set, for any count, alignment and aliasing. Each type has the operations
-// that the guide lists.
+// Goal: kernels of types other than C's integers, float and double give the right bits on every
+// instruction set, for any count, alignment and aliasing. Each type has the operations that the
+// guide lists.
 // Method: one-element references (known_elements.hpp); 16-bit floats for all 65,536 left operands.
 #include <tuple>
 
@@ -58,7 +58,7 @@ TEST(MoreTypes, SixteenBitFloatsAreRightForAllElements) {
     check_all_elements<BFloat16>();
 }
 
-/// Converts floats near every boundary of the 16-bit type, and many others.
+/// Converts floats between neighboring elements of the 16-bit type, also halfway between them.
 template <class T>
 void check_conversions() {
     for (int i = 0; i < 65536; ++i) {

@@ -17,16 +17,16 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Operands and targets of `bytes` bytes, misaligned by `shift`. If `target_is` is not negative,
-/// the operand with this index is the last target.
+/// Operands and targets of `bytes` bytes, misaligned by `shift` bytes. If `alias` is not negative,
+/// the operand with this index is also the last target.
 class Case {
   public:
-    Case(std::size_t operands, std::size_t bytes, std::size_t shift, int target_is,
+    Case(std::size_t operands, std::size_t bytes, std::size_t shift, int alias,
          std::size_t targets = 1)
         : bytes_(bytes), shift_(shift), memory_(operands + targets, Bytes(bytes + 64)) {
         for (std::size_t i = 0; i < operands; ++i) pointers_.push_back(at(i));
         for (std::size_t i = 0; i < targets; ++i) targets_.push_back(at(operands + i));
-        if (target_is >= 0) targets_.back() = at(static_cast<std::size_t>(target_is));
+        if (alias >= 0) targets_.back() = at(static_cast<std::size_t>(alias));
     }
 
     [[nodiscard]] std::byte* at(std::size_t i) { return memory_[i].data() + shift_; }
@@ -122,7 +122,8 @@ void check_matrices(std::size_t elements) {
         for (const std::size_t shift : {0, 5})
             for (int alias = -1; alias < static_cast<int>(operands); ++alias) {
                 Calls calls;
-                const UserOperation user{&multiply<N>, &calls, false, sizeof(M)};
+                const UserOperation user{
+                    .function = &multiply<N>, .argument = &calls, .element_bytes = sizeof(M)};
                 const auto targets = static_cast<std::size_t>(alias + 2);  // 1 to operands + 1
                 Case state(operands, elements * sizeof(M), shift, alias, targets);
                 std::vector<M> expected(elements);
@@ -153,8 +154,7 @@ TEST(ReduceMany, UserOperationsKeepTheOrderOfRanks) {
 }
 
 TEST(ReduceMany, UserElementsMayBeLargerThanATile) {
-    static_assert(sizeof(Matrix<23>) == 4232);
-    check_matrices<23>(3);
+    check_matrices<23>(3);  // elements of 4232 bytes
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ void check_counts(Op op) {
             for (const std::size_t elements : counts)
                 for (const std::size_t step : {0, 3})
                     for (int place = -1; place < static_cast<int>(operands); ++place) {
+                        // The shift of the first target equals the step.
                         check_shape<T>(table, op, {operands, targets, elements, step, step, place},
                                        random);
                         if (testing::Test::HasFailure()) return;
@@ -120,6 +121,7 @@ void check_all_operations() {
         std::mt19937_64 random(6);
         for (int op = 0; op < kBuiltinOps; ++op) {
             if (table.kernel(type_of<T>(), static_cast<Op>(op)) == nullptr) continue;
+            // Operands, targets, elements, shift, step of the shift, operand in place.
             check_shape<T>(table, static_cast<Op>(op), {2, 2, 700}, random);
             check_shape<T>(table, static_cast<Op>(op), {3, 1, 700, 1, 2, 2}, random);
             check_shape<T>(table, static_cast<Op>(op), {4, 3, 700, 0, 5, 1}, random);
@@ -165,12 +167,12 @@ TEST(ReducePass, SeveralOperandsMayBeTargets) {
 TEST(ReducePass, LargeTargetsWithNontemporalStoresAreRight) {
     const ReduceTable table = select_isa("auto").value();
     std::mt19937_64 random(8);
-    constexpr std::size_t kElements = (std::size_t{32} << 20) / 3 / 8 + 1000;
+    constexpr std::size_t kElements = (std::size_t{32} << 20) / 3 / 8 + 1000;  // with 3 buffers
     check_shape<double>(table, Op::sum, {2, 1, kElements}, random);
     check_shape<double>(table, Op::sum, {2, 2, kElements, 8}, random);
     check_shape<double>(table, Op::sum, {1, 2, kElements, 8}, random);
     check_shape<double>(table, Op::max, {2, 2, kElements, 8}, random);  // tile by tile
-    // Not aligned to elements; at different offsets in cache lines; in place.
+    // Buffers not aligned to elements; at different offsets in cache lines; in place.
     check_shape<double>(table, Op::sum, {2, 2, kElements, 3, 0}, random);
     check_shape<double>(table, Op::sum, {2, 2, kElements, 8, 8}, random);
     check_shape<double>(table, Op::sum, {2, 2, kElements, 8, 0, 1}, random);

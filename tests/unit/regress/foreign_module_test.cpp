@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the network module accepted a caller from any build whose types have equal sizes. If the
-// order of members differed, the module read wrong members. Method: this build calls the module,
-// and calls it under the number of another build, which the module must refuse.
+// order of members differed, the module read wrong members. Method: calls with this build's number,
+// and with numbers of other builds, which the module must refuse.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -17,16 +17,16 @@ FabricModuleOf module_function() {
 }
 
 TEST(ForeignModule, AnotherBuildIsRefusedEvenIfTypeSizesMatch) {
-    const FabricModuleOf functions = module_function();
-    ASSERT_NE(functions, nullptr) << ::dlerror();
+    const FabricModuleOf module_of = module_function();
+    ASSERT_NE(module_of, nullptr) << ::dlerror();
     for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{WEFT_FABRIC_BUILD} + 1})
-        EXPECT_EQ(functions(fabric_contract(other)), nullptr);
+        EXPECT_EQ(module_of(fabric_contract(other)), nullptr);
 }
 
-TEST(ForeignModule, ModuleOfThisBuildIsAccepted) {
-    const FabricModuleOf functions = module_function();
-    ASSERT_NE(functions, nullptr) << ::dlerror();
-    const FabricModule* const module = functions(fabric_contract(WEFT_FABRIC_BUILD));
+TEST(ForeignModule, ThisBuildIsAccepted) {
+    const FabricModuleOf module_of = module_function();
+    ASSERT_NE(module_of, nullptr) << ::dlerror();
+    const FabricModule* const module = module_of(fabric_contract(WEFT_FABRIC_BUILD));
     ASSERT_NE(module, nullptr);
     const auto found = module->survey({});
     EXPECT_TRUE(found.ok()) << found.failure().text;

@@ -28,13 +28,14 @@ TEST(OversizedCounts, CountsThatOverflowAreRefused) {
                           Case{"allreduce", "ring"}, Case{"alltoall", "direct"},
                           Case{"exscan", "recursive-doubling"}}) {
         for (int bits = 40; bits <= 64; ++bits) {
-            for (const int off : {-1, 0, 1}) {
+            for (const int difference : {-1, 0, 1}) {
                 for (const std::uint32_t element_bytes : {1U, 8U, 16U}) {
                     const std::uint64_t power = bits == 64 ? 0 : std::uint64_t{1} << bits;
-                    const BindOptions options{.elements = power + static_cast<std::uint64_t>(off),
-                                              .element_bytes = element_bytes,
-                                              .shape = kShape};
-                    if (options.elements < 2) continue;
+                    const BindOptions options{
+                        .elements = power + static_cast<std::uint64_t>(difference),
+                        .element_bytes = element_bytes,
+                        .shape = kShape};
+                    if (options.elements < 2) continue;  // 2^64 and 2^64 + 1 have no 64-bit form
                     const plan::Program whole = program_of(c.collective, c.spec, 1);
                     EXPECT_FALSE(bind(whole, options).ok()) << c.spec << ' ' << options.elements;
                     EXPECT_GT(segments_needed(whole, 1, options), 1U)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the product of a torus's dimensions wrapped to zero, and route() divides by the product: the
-// process ended by SIGFPE. Method: dimensions whose product is above, or just below, the largest
+// Bug: the product of a torus's dimensions wrapped to zero. route() divides by the product, so
+// SIGFPE ended the process. Method: dimensions whose product is above, or just below, the largest
 // number of ranks.
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 // Goal: invalid counts and displacements of a call are refused. Calls keep copies of the arrays,
 // which are compared by value. Plans for calls with counts are found again, and evicted when
 // unused.
-// Method: small calls; a cache of plans without a job.
+// Method: calls with few elements, and a cache of plans without a job.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,22 +20,23 @@ using Words = std::vector<std::size_t>;
 
 TEST(Blocks, BlocksWithEqualContentsAreEqual) {
     const Words counts{3, 0, 5};
-    const Words others{3, 0, 5};
-    const Words shifts{0, 9, 3};
-    EXPECT_TRUE(equal({.counts = counts}, {.counts = others}));
+    const Words copy = counts;
+    const Words displacements{0, 9, 3};
+    EXPECT_TRUE(equal({.counts = counts}, {.counts = copy}));
     EXPECT_TRUE(equal({}, {}));
     EXPECT_FALSE(equal({}, {.counts = counts}));
-    EXPECT_FALSE(equal({.counts = counts}, {.counts = counts, .displacements = shifts}));
+    EXPECT_FALSE(equal({.counts = counts}, {.counts = counts, .displacements = displacements}));
 }
 
 TEST(Blocks, CallsWithOwnArraysKeepTheirCounts) {
     Words counts{1, 2};
-    Words shifts{7, 4};
-    const Call call = with_own_arrays({.collective = Collective::alltoallv,
-                                       .in_blocks = {.counts = counts},
-                                       .out_blocks = {.counts = counts, .displacements = shifts}});
+    Words displacements{7, 4};
+    const Call call =
+        with_own_arrays({.collective = Collective::alltoallv,
+                         .in_blocks = {.counts = counts},
+                         .out_blocks = {.counts = counts, .displacements = displacements}});
     counts.assign(2, 99);
-    shifts.assign(2, 99);
+    displacements.assign(2, 99);
     EXPECT_TRUE(std::ranges::equal(call.in_blocks.counts, Words{1, 2}));
     EXPECT_TRUE(call.in_blocks.displacements.empty());
     EXPECT_TRUE(std::ranges::equal(call.out_blocks.displacements, Words{7, 4}));
@@ -57,28 +58,31 @@ TEST(Blocks, InvalidCountsAreRefused) {
     const Words large{1, std::size_t{1} << 60};
     EXPECT_EQ(refusal({.counts = large}, 2),
               "in: 1152921504606846976 elements of 8 bytes for rank 1, at 1, overflow 63 bits");
-    const Words halves{std::size_t{3} << 58, std::size_t{3} << 58};
-    EXPECT_NE(refusal({.counts = halves}, 2), "");
-    const Words far{0, std::numeric_limits<std::size_t>::max()};
-    EXPECT_NE(refusal({.counts = counts, .displacements = far}, 2), "");
+    const Words large_sum{std::size_t{3} << 58, std::size_t{3} << 58};  // 3 * 2^62 bytes in total
+    EXPECT_NE(refusal({.counts = large_sum}, 2), "");
+    const Words largest{0, std::numeric_limits<std::size_t>::max()};
+    EXPECT_NE(refusal({.counts = counts, .displacements = largest}, 2), "");
 }
 
 TEST(Blocks, ExtentsAreSortedAndMerged) {
-    const Words counts{2, 0, 3, 1};
-    const Words shifts{5, 5, 2, 10};
-    const auto extents = extents_of({.counts = counts, .displacements = shifts}, "out", 4, false);
+    const Words counts{2, 0, 3, 1};  // elements of 4 bytes
+    const Words adjacent{5, 5, 2, 10};
+    const auto extents =
+        extents_of({.counts = counts, .displacements = adjacent}, "out", 4, /*may_overlap=*/false);
     ASSERT_TRUE(extents.ok());
     ASSERT_EQ(extents->size(), 2U);
     EXPECT_EQ((*extents)[0].offset, 8U);
     EXPECT_EQ((*extents)[0].bytes, 20U);
     EXPECT_EQ((*extents)[1].offset, 40U);
-    const Words close{5, 5, 3, 10};
-    const auto overlapping =
-        extents_of({.counts = counts, .displacements = close}, "out", 4, false);
-    ASSERT_FALSE(overlapping.ok());
-    EXPECT_EQ(overlapping.failure().text,
+    const Words overlapping{5, 5, 3, 10};
+    const auto refused = extents_of({.counts = counts, .displacements = overlapping}, "out", 4,
+                                    /*may_overlap=*/false);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.failure().text,
               "out: the blocks of ranks 2 and 0 overlap: both hold element 5");
-    EXPECT_TRUE(extents_of({.counts = counts, .displacements = close}, "in", 4, true).ok());
+    EXPECT_TRUE(extents_of({.counts = counts, .displacements = overlapping}, "in", 4,
+                           /*may_overlap=*/true)
+                    .ok());
 }
 
 TEST(Blocks, OverlapsBetweenBlocksAreDetected) {
@@ -142,7 +146,7 @@ TEST(PlansWithCounts, UnusedPlansAreEvicted) {
     }
     counts[1] = 40;
     const Plan* const kept = *cache.find_or_make(call);
-    cache.retire(40);
+    cache.retire(40);  // drops plans last used before epoch 40
     EXPECT_FALSE(cache.is_full());
     EXPECT_EQ(*cache.find_or_make(call), kept);
     cache.retire(1000);
@@ -171,23 +175,25 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
 }
 
 TEST(PlansWithCounts, RanksWithDifferentCountsMakeMatchingAlltoallvPlans) {
-    const Words three{3, 0, 9};  // counts of rank 1, which sends 3 elements to rank 0
-    const Words other{0, 0, 1};  // counts of rank 0, which expects no element from rank 1
-    PlanCache first = cache_of(1, 3);
-    PlanCache second = cache_of(0, 3);
-    const auto one =
-        first.find_or_make(Call::alltoallv(nullptr, {three}, nullptr, {other}, Type::float64));
-    const auto two =
-        second.find_or_make(Call::alltoallv(nullptr, {other}, nullptr, {other}, Type::float64));
-    ASSERT_TRUE(one.ok()) << one.failure().text;
-    ASSERT_TRUE(two.ok()) << two.failure().text;
-    EXPECT_EQ((*one)->program.call_hash, (*two)->program.call_hash);
-    EXPECT_EQ((*one)->program.segments, (*two)->program.segments);
-    EXPECT_EQ((*one)->program.slot_bytes, (*two)->program.slot_bytes);
-    EXPECT_TRUE((*one)->program.bulk && (*two)->program.bulk);
-    EXPECT_FALSE((*one)->program.synchronizing);
-    ASSERT_EQ((*one)->program.pairs.size(), 2U);
-    EXPECT_EQ((*one)->program.pairs[0].sends, 3U);
+    const Words sent{3, 0, 9};      // by rank 1: 3 elements to rank 0
+    const Words received{0, 0, 1};  // by both ranks: rank 0 expects no element from rank 1
+    PlanCache cache_of_1 = cache_of(1, 3);
+    PlanCache cache_of_0 = cache_of(0, 3);
+    const auto plan_of_1 = cache_of_1.find_or_make(
+        Call::alltoallv(nullptr, {sent}, nullptr, {received}, Type::float64));
+    const auto plan_of_0 = cache_of_0.find_or_make(
+        Call::alltoallv(nullptr, {received}, nullptr, {received}, Type::float64));
+    ASSERT_TRUE(plan_of_1.ok()) << plan_of_1.failure().text;
+    ASSERT_TRUE(plan_of_0.ok()) << plan_of_0.failure().text;
+    const BoundProgram& one = (*plan_of_1)->program;
+    const BoundProgram& zero = (*plan_of_0)->program;
+    EXPECT_EQ(one.call_hash, zero.call_hash);
+    EXPECT_EQ(one.segments, zero.segments);
+    EXPECT_EQ(one.slot_bytes, zero.slot_bytes);
+    EXPECT_TRUE(one.bulk && zero.bulk);
+    EXPECT_FALSE(one.synchronizing);
+    ASSERT_EQ(one.pairs.size(), 2U);
+    EXPECT_EQ(one.pairs[0].sends, 3U);
 }
 
 TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {

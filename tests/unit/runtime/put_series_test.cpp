@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: binding marks the puts of a rank that another put to a remote peer follows at once, so that
 // the network may pass them on together.
-// Method: one exchange of six ranks, with different ranks on the node.
+// Method: rank 0 puts to ranks 1 to 5 in this order, with different ranks on its node.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace weft::run {
 namespace {
 
 /// Returns the peers of the marked puts of rank 0, in order.
-std::vector<Rank> marked(const std::vector<bool>* near) {
+std::vector<Rank> marked_peers(const std::vector<bool>* near) {
     auto program = collectives::generate("allreduce", collectives::parse_spec("a6").value(),
                                          {.rank = 0, .size = 6, .elements = 1, .element_bytes = 8});
     EXPECT_TRUE(program.ok()) << program.failure().text;
@@ -32,16 +32,16 @@ std::vector<Rank> marked(const std::vector<bool>* near) {
 
 TEST(PutSeries, AllPutsOfAStageButTheLastAreMarked) {
     const std::vector<bool> near{true, false, false, false, false, false};
-    EXPECT_EQ(marked(&near), (std::vector<Rank>{1, 2, 3, 4}));
+    EXPECT_EQ(marked_peers(&near), (std::vector<Rank>{1, 2, 3, 4}));
 }
 
 TEST(PutSeries, APutBeforeOneToALocalPeerIsNotMarked) {
     const std::vector<bool> near{true, false, false, true, false, false};
-    EXPECT_EQ(marked(&near), (std::vector<Rank>{1, 3, 4}));
+    EXPECT_EQ(marked_peers(&near), (std::vector<Rank>{1, 3, 4}));
 }
 
 TEST(PutSeries, NoPutWithinANodeIsMarked) {
-    EXPECT_EQ(marked(nullptr), std::vector<Rank>{});
+    EXPECT_EQ(marked_peers(nullptr), std::vector<Rank>{});
 }
 
 }  // namespace

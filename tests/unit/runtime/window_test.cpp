@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a window knows which calls are complete on this rank.
-// Method: calls complete out of order while later calls are queued.
+// Method: six calls share four banks, and complete out of order. Calls 1 and 5 use one bank.
 #include "run/execute/window.hpp"
 
 #include <gtest/gtest.h>

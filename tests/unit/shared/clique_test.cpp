@@ -86,9 +86,9 @@ TEST(MapVerdict, AVerdictIsReadBackAndInvalidVerdictsAreRefused) {
     EXPECT_EQ(MapVerdict::from_bytes(bytes).value(), verdict);
     EXPECT_FALSE(MapVerdict::from_bytes(std::span(bytes).first(bytes.size() - 1)).ok());
     EXPECT_FALSE(MapVerdict::from_bytes(std::span(bytes).first(8)).ok());
-    EXPECT_FALSE(MapVerdict::from_bytes(verdict_of(4, {1, 9}).to_bytes()).ok());
-    EXPECT_FALSE(MapVerdict::from_bytes(verdict_of(4, {4, 1}).to_bytes()).ok());
-    EXPECT_FALSE(MapVerdict::from_bytes(verdict_of(4, {-1, 4}).to_bytes()).ok());
+    EXPECT_FALSE(MapVerdict::from_bytes(verdict_of(4, {1, 9}).to_bytes()).ok()) << "itself";
+    EXPECT_FALSE(MapVerdict::from_bytes(verdict_of(4, {4, 1}).to_bytes()).ok()) << "order";
+    EXPECT_FALSE(MapVerdict::from_bytes(verdict_of(4, {-1, 4}).to_bytes()).ok()) << "negative";
 }
 
 }  // namespace

@@ -41,7 +41,6 @@ struct Board {
         std::size_t bytes;
         std::byte data[512];
     } verdicts[kRanksMax];
-    std::uint64_t numbers[kRanksMax];  ///< for the test
     char complaints[kRanksMax][1024];  ///< error of each rank; empty: none
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the end of each watched process is reported once, and a stopped process has not ended.
-// Method: watch child processes that wait for a signal.
+// Method: child processes that wait for a signal are watched, stopped and killed.
 #include "link/shared/process_ends.hpp"
 
 #include <gtest/gtest.h>

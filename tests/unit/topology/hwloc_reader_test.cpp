@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the reader returns the cores that the kernel lets this process use, and distances of
-// devices.
-// Method: comparison with the affinity mask, whole and reduced to one processor; a recorded machine
-// of two packages with a device each.
+// Goal: the reader returns the cores that the kernel lets this process use, and the distances of
+// devices from processors.
+// Method: comparison with the affinity mask, whole and reduced to one processor. two_packages.xml
+// describes a machine of two packages: processors 0 and 1 with the device on bus 0x01, and 2 and 3
+// with the device on bus 0x81.
 #include "topology/hwloc_reader.hpp"
 
 #include <gtest/gtest.h>
@@ -56,8 +57,7 @@ TEST(HwlocReader, AProcessBoundToOneProcessorSeesOneCore) {
 
 TEST(HwlocReader, DistancesCountTheLevelsUpToACommonPart) {
     ::setenv("HWLOC_XMLFILE", TWO_PACKAGES, 1);
-    const PciAddress devices[] = {
-        {.bus = 0x01}, {.bus = 0x81}, {.bus = 0x05}};  // the third one does not exist
+    const PciAddress devices[] = {{.bus = 0x01}, {.bus = 0x81}, {.bus = 0x05}};  // 0x05: unknown
     const std::vector<int> processors[] = {{0, 1}, {3}, {1, 2}};
     const auto distances = device_distances(devices, processors);
     ::unsetenv("HWLOC_XMLFILE");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a long wait sleeps between polls, but not while peers use the rank. Served requests,
-// arrivals and completions end the sleeping, even if the awaited event has not happened.
+// arrivals and completions end the sleep, even if the awaited event has not happened.
 // Method: a port that returns the events that the test sets.
 #include <gtest/gtest.h>
 
