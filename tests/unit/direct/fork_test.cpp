@@ -77,7 +77,8 @@ TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
     const Pages pages(64);
     auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
     const std::size_t count = pages.bytes() / 8;
-    std::atomic<int> state{0};  // 0: the thread must not write, 1: may write, 2: must end
+    // 0: the thread must not write, as in a call that uses the buffer; 1: may write; 2: must end.
+    std::atomic<int> state{0};
     std::atomic<bool> writing{false};
     std::atomic<std::uint64_t> lost{0};
     std::thread writer([&] {
@@ -92,11 +93,12 @@ TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
             writing.store(false);
         }
     });
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 100; ++round) {
         state.store(0);
         while (writing.load()) std::this_thread::yield();
         adopt(direct, pages.at(), pages.bytes());
         state.store(1);
+        for (int i = 0; i < 20; ++i) std::this_thread::yield();
         const pid_t child = ::fork();
         if (child == 0) {
             // The child must not see the writer's changes in the parent.
@@ -109,6 +111,7 @@ TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
             ::_exit(0);
         }
         ASSERT_EQ(status_of(child), 0) << round;
+        ASSERT_FALSE(is_shared(pages.at()));
     }
     state.store(2);
     writer.join();

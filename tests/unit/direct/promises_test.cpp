@@ -181,42 +181,6 @@ TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
     EXPECT_EQ(wrong.load(), 0U);
 }
 
-TEST_F(Adopted, WritesDuringTheChangeToPrivatePagesAreKept) {
-    DirectMemory direct(own_peer());
-    const Pages pages(64);
-    auto* const words = reinterpret_cast<std::atomic<std::uint64_t>*>(pages.at());
-    const std::size_t count = pages.bytes() / 8;
-    std::atomic<bool> may_write{false};
-    std::atomic<bool> writing{false};
-    std::atomic<bool> done{false};
-    std::atomic<std::uint64_t> lost{0};
-    std::thread writer([&] {
-        for (std::uint64_t value = 1; !done.load();) {
-            writing.store(true);
-            if (!may_write.load()) {
-                writing.store(false);
-                continue;
-            }
-            for (std::size_t i = 0; i < count; i += 64) words[i].store(value);
-            for (std::size_t i = 0; i < count; i += 64)
-                if (words[i].load() != value) lost.fetch_add(1);
-            ++value;
-        }
-    });
-    for (int round = 0; round < 100; ++round) {
-        may_write.store(false);
-        while (writing.load()) std::this_thread::yield();
-        adopt(direct, pages.at(), pages.bytes());  // a program must not write during a call
-        may_write.store(true);
-        for (int i = 0; i < 20; ++i) std::this_thread::yield();
-        fork_once();
-        ASSERT_FALSE(is_shared(pages.at()));
-    }
-    done.store(true);
-    writer.join();
-    EXPECT_EQ(lost.load(), 0U);
-}
-
 TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     const Pages pages(16);
     DirectMemory direct(own_peer());

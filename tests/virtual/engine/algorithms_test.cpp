@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every algorithm of the registry gives right results on the virtual wire for every
-// delivery order.
-// Method: all names and sensible parameter values, for several sizes, roots, segments, seeds and
-// element types, and for blocks of different sizes where all ranks know the counts. Half of the
-// calls are in place, and successive calls use the same slots.
+// Goal: every algorithm of the registry gives right results on the virtual wire for every delivery
+// order.
+// Method: the specs of specs_to_try(), for several sizes, roots, segments, seeds and element types,
+// and for blocks of different sizes where all ranks know the counts. Half of the calls are in
+// place, and successive calls use the same slots.
 #include <numeric>
 
 #include "tests/support/full_mode.hpp"
@@ -81,8 +81,8 @@ TEST_P(EveryAlgorithm, ResultsAgreeWithASerialFold) {
             if (request.elements > 0) try_call(collective, spec, request, trial);
         }
     }
-    EXPECT_GE(survived,
-              trial * 2 / 5);  // some algorithms need 2^k ranks, or cannot keep rank order
+    // Some algorithms need 2^k ranks, or cannot keep rank order.
+    EXPECT_GE(survived, trial * 2 / 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Collectives, EveryAlgorithm,

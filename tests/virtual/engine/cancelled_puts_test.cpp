@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the data of cancelled puts is delivered although the origin makes no further calls.
-// Method: cancel a put whose source would be read by a progress call of the origin, then overwrite
-// the source and let only the target make progress.
+// Method: a put whose source only a progress call of the origin would read is cancelled. Then the
+// source is overwritten, and only the target makes progress.
 #include <gtest/gtest.h>
 
 #include <algorithm>

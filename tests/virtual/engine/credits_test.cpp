@@ -25,7 +25,7 @@ constexpr base::RegionShape kShape{
     .small = {{{.banks = 16, .bytes = 192}, {.banks = 8, .bytes = 512}}}};
 
 /// Returns the number of calls in a stream. Every rank makes all of them.
-std::size_t length() {
+std::size_t stream_length() {
     return (kSlow ? 2'000 : 100'000) / (full_mode() ? 1 : 4);
 }
 
@@ -72,7 +72,7 @@ void run_stream(const Pattern& pattern, std::uint64_t seed) {
     const std::deque<TeamCall> palette = calls_of(job, team, pattern.collective, pattern.algorithm);
     base::Random random = base::Random(seed).stream(9);
     std::vector<const TeamCall*> calls;
-    for (std::size_t number = 0; number < length(); ++number) {
+    for (std::size_t number = 0; number < stream_length(); ++number) {
         const std::size_t size = number / 1000 % 3;  // cells, small or large banks
         const Rank root = pattern.root(number, random);
         calls.push_back(&palette[size * kRanks + static_cast<std::size_t>(root)]);
@@ -81,7 +81,7 @@ void run_stream(const Pattern& pattern, std::uint64_t seed) {
         Script(job, calls, {.seed = seed, .lookahead = 1, .block_percent = 5}).run();
     EXPECT_TRUE(outcome.errors.empty()) << outcome.errors.front();
     for (const run::TeamState* state : team.states)
-        EXPECT_EQ(state->cells->next(), static_cast<run::Epoch>(length()))
+        EXPECT_EQ(state->cells->next(), static_cast<run::Epoch>(stream_length()))
             << "the team inserted barriers";
 }
 
@@ -128,7 +128,7 @@ TEST(Credits, ARootRunsOneWindowAheadAndReportsItsWait) {
         EXPECT_TRUE(op.ended()) << "call " << number;
         pair.job.engine(0).release(op);
     }
-    run::Operation& late = pair.issue(0, call);
+    run::Operation& late = pair.issue(0, call);  // needs a bank of the first call
     (void)pair.job.engine(0).poll();
     EXPECT_FALSE(late.ended());
     EXPECT_NE(

@@ -17,10 +17,10 @@ using run::Waited;
 
 class DeliveriesTest : public testing::TestWithParam<FabricSetting> {};
 
-/// Puts of 1 to 300 words to random ranks.
+/// A put in flight.
 struct StartedPut {
     Rank peer = 0;
-    std::size_t first = 0;  ///< word of the peer's heap
+    std::size_t first = 0;  ///< index of the first word in the peer's heap
     std::vector<std::uint64_t> source;
     run::Delivery delivery;
 };
@@ -99,6 +99,8 @@ TEST_P(DeliveriesTest, QuietWaitsForGetsWithARequest) {
     }
 }
 
+/// Block (x, y, z) is word 12 x + 4 y + z of the source, and word x + 2 y + 6 z of the peer's heap.
+/// Strides are in bytes.
 TEST_P(DeliveriesTest, BlocksInThreeDimensionsAndSumsEqualThoseOfLoops) {
     Ranks ranks(GetParam(), {0, 0, 1}, 7);
     std::vector<std::uint64_t> source(2 * 3 * 4);

@@ -124,12 +124,12 @@ TEST(Disagreement, ReportsGiveTheNumbersOfTheUsersCalls) {
         OneTeamJob setup({0, 1, 2, 3}, {.inquiry_ns = kInquiryNs,
                                         .timeout_ns = stays_away ? 2'000'000'000 : kDeadlineNs,
                                         .abort_on_timeout = true});
-        const TeamCall one = bind_call(setup.job(), setup.team(), broadcast_from(0));
+        const TeamCall repeated = bind_call(setup.job(), setup.team(), broadcast_from(0));
         const TeamCall other = bind_call(setup.job(), setup.team(), broadcast_from(1));
         const TeamCall last = bind_call(setup.job(), setup.team(), sum_of(1));
         std::vector<Ending> endings(4);
         in_threads(setup.job(), [&](Rank rank) {
-            for (int call = 0; call < kCalls; ++call) (void)setup.call(one, rank);
+            for (int call = 0; call < kCalls; ++call) (void)setup.call(repeated, rank);
             setup.job().engine(rank).drain();
             if (rank == 3 && stays_away) return;
             Ending& ending = endings[static_cast<std::size_t>(rank)];

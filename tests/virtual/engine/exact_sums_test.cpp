@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: exact sums have the bits of a multi-precision reference with every algorithm, layout,
 // number of ranks from 1 to 64 and order of deliveries.
-// Method: all reducing collectives with the algorithms of the registry on the virtual wire; values
-// that are hard to round.
+// Method: all reducing collectives with the algorithms of the registry sum values that are hard to
+// round, on the virtual wire.
 #include <deque>
 
 #include "run/reduce/exact_sum.hpp"
@@ -42,7 +42,7 @@ struct Trial {
                 hard_value<double>(kind(), seed * 977 + i, static_cast<std::uint64_t>(rank));
         return values;
     }
-    /// Returns the reference of a rank; empty: the rank has no result.
+    /// Returns the expected output of a rank; empty: the rank has no result.
     [[nodiscard]] std::vector<double> expected(Rank rank, Rank root) const {
         const Rank ranks = collective == "scan" ? rank + 1 : collective == "exscan" ? rank : size;
         if (ranks == 0 || (collective == "reduce" && rank != root)) return {};
@@ -57,7 +57,7 @@ struct Trial {
             result.push_back(sums[first + i].rounded_to<double>());
         return result;
     }
-    /// Returns the window on which the ranks would agree, or that of all values.
+    /// Returns the window on which the ranks would agree, or the window of all values.
     [[nodiscard]] ExactWindow window() const {
         if (seed % 3 == 0 && !must_be_narrow()) return ExactWindow::all(Type::float64);
         auto bounds = ExactWindow::bounds({});

@@ -10,9 +10,10 @@
 namespace weft::test {
 namespace {
 
-/// Ranks on several nodes that send messages.
+/// Ranks on several nodes that send messages to handler kHandler of their peers.
 class Talkers {
   public:
+    static constexpr std::uint32_t kHandler = 7;
     /// Start of a message; a filler follows.
     struct Head {
         std::uint64_t number = 0;  ///< from 1, among the sender's messages to this rank
@@ -72,10 +73,10 @@ class Talkers {
 
         void listen() {
             messages_.set_handler(
-                7, {[](void* self, Rank peer, const std::byte* data, std::size_t bytes) {
-                        static_cast<Talker*>(self)->handle(peer, data, bytes);
-                    },
-                    this});
+                kHandler, {[](void* self, Rank peer, const std::byte* data, std::size_t bytes) {
+                               static_cast<Talker*>(self)->handle(peer, data, bytes);
+                           },
+                           this});
             wire_.set_service(
                 [](void* self) { return static_cast<Talker*>(self)->messages_.serve(); },
                 [](void*, std::uint64_t) {}, this);
@@ -89,7 +90,7 @@ class Talkers {
             bytes.resize(sizeof head + head.bytes, static_cast<std::byte>(head.number));
             std::memcpy(bytes.data(), &head, sizeof head);
             ++all_.sent_;
-            messages_.send(peer, 7, bytes.data(), bytes.size());
+            messages_.send(peer, kHandler, bytes.data(), bytes.size());
             all_.queued_max_ = std::max(all_.queued_max_, messages_.queued(peer));
         }
         void handle(Rank peer, const std::byte* data, std::size_t bytes) {
@@ -159,6 +160,7 @@ TEST(Messages, MalformedMessagesAreRefused) {
     std::vector<base::Cell> memory(kSegment / sizeof(base::Cell));
     auto* const own = reinterpret_cast<std::byte*>(memory.data());
     const run::MessageArea area{.offset = 0, .ranks = 2};
+    // Heads of a handler and a length.
     for (const auto& [head, why] : {std::pair{run::MessageHead{1, 4000}, "too long"},
                                     {run::MessageHead{300, 4}, "handler"}}) {
         link::Wire wire({own, nullptr}, nullptr,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier's verdicts on mutants (programs with one planted mistake) agree with the
 // results of the mutants on the virtual wire.
-// Method: a mutant that the verifier accepts must give right results for every seed. Most
-// mutants that the verifier rejects must give a wrong result for some seed.
+// Method: a mutant that the verifier accepts must give right results for every seed. Most mutants
+// that the verifier rejects must give a wrong result for some seed.
 #include "tests/support/full_mode.hpp"
 #include "tests/support/generate_all.hpp"
 #include "tests/support/mutate.hpp"

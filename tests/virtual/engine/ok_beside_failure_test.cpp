@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a rank may return OK from a call that fails on another rank (docs/reliability.md). The next
 // call in which every rank waits for all others then fails on every rank.
-// Method: in a reduce the operation throws at the root, while the other ranks return after
-// sending. Then all ranks call a barrier, one of them late.
+// Method: in a reduce the operation throws at the root, while the other ranks return after sending.
+// Then all ranks call a barrier, one of them late.
 #include <gtest/gtest.h>
 
 #include <array>

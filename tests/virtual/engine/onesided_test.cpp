@@ -186,6 +186,7 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     constexpr run::SignalWords kWithTeamWords{
         .team_words = 4096, .team_word_count = 64, .heap = kBegin};
     using run::onesided::kPayloadSharedBits;
+    // Offset of the word, value, and whether the value is added instead of stored.
     std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
     for (const unsigned bits : run::onesided::kPayloadWordBits) {
         const std::uint64_t last = kBegin + (std::uint64_t{8} << bits) - 8;
@@ -221,8 +222,8 @@ TEST(OneSidedControls, MissingFencesBetweenCountedWritesAreCaught) {
 }
 TEST(OneSidedControls, MissingFencesBetweenDeliveredWritesAreCaught) {
     FabricSetting setting = delivered();
-    // A blocking put waits for its delivery. One faulty completion suffices for a flag
-    // to arrive early.
+    // A blocking put waits for its delivery, so a flag arrives early only after a completion that
+    // precedes delivery.
     setting.conduct.keeps_delivery = false;
     expect_caught(setting, Order::nothing);
 }

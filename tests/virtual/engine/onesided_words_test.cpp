@@ -108,7 +108,6 @@ TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
     }
 }
 
-/// A quiet of a stream waits only for that stream's operations.
 TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
     for (const FabricSetting& setting : {counted(), ordered()}) {
         for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a team of very many ranks starts, and its calls are right.
-// Method: the real engines of 1,024 ranks on 16 virtual nodes in one process; 16,384 on 128 in the
-// long form. Every rank's sum is checked; the memory of a rank is printed. A test in unit/runtime
-// covers the layout of such jobs.
+// Goal: a team of thousands of ranks starts, and its calls are right.
+// Method: one process runs the real engines of 1,024 ranks on 16 virtual nodes, or of 16,384 ranks
+// on 128 nodes in the long form. Every rank's sum is checked, and the memory of a rank is printed.
+// unit/runtime/segment_layout_test.cpp checks the layout of such jobs.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

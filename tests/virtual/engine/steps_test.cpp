@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the engine executes every kind of step and every form of block.
-// Method: handwritten programs, each for one feature. The verifier proves each program; then random
-// overlapping calls of all programs run on the virtual network. The results must agree with those
-// that the contracts give.
+// Method: handwritten programs, each for one feature. The verifier proves each program. Then random
+// overlapping calls of all programs run on the virtual network, and must give the results that the
+// contracts state.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -26,7 +26,7 @@ struct HandMade {
     std::function<Program(Rank rank, Rank size)> generate;
     /// Returns true if the programs may run on these nodes of the ranks.
     std::function<bool(const std::vector<int>& nodes)> fits;
-    std::vector<std::uint64_t> elements;  ///< sizes to test; empty: see elements_of()
+    std::vector<std::uint64_t> elements;  ///< numbers to test; empty: see elements_of()
 };
 
 bool everywhere(const std::vector<int>&) {
@@ -46,14 +46,16 @@ Program header(const char* name, Rank rank, Rank size, std::uint32_t units) {
     return program;
 }
 
-/// Returns a contract of a collective that only copies. `one` returns an output unit's source.
-plan::Contract copies(
+/// Returns a contract in which all ranks have outputs. `expected` returns the contents of an output
+/// unit: the unit, the first and last rank that contribute, and the unit of their inputs.
+plan::Contract contract_of(
     const char* name,
-    std::function<plan::Expectation(Rank rank, Rank size, std::uint32_t unit)> one) {
-    return {.collective = name, .expected = [one = std::move(one)](const Program& program) {
+    std::function<plan::Expectation(Rank rank, Rank size, std::uint32_t unit)> expected) {
+    return {.collective = name,
+            .expected = [expected = std::move(expected)](const Program& program) {
                 std::vector<plan::Expectation> list;
                 for (std::uint32_t unit = 0; unit < program.units; ++unit)
-                    list.push_back(one(program.rank, program.size, unit));
+                    list.push_back(expected(program.rank, program.size, unit));
                 return list;
             }};
 }
@@ -66,11 +68,11 @@ Block strided(Block block, std::uint32_t stride) {
 /// Two lanes, one for each neighbor. The first also sends and awaits a signal that orders nothing.
 HandMade both_ways() {
     return {
-        .contract = copies("both_ways",
-                           [](Rank rank, Rank size, std::uint32_t unit) {
-                               const Rank from = (rank + (unit < 2 ? size - 1 : 1)) % size;
-                               return plan::Expectation{unit, from, from, unit};
-                           }),
+        .contract = contract_of("both_ways",
+                                [](Rank rank, Rank size, std::uint32_t unit) {
+                                    const Rank from = (rank + (unit < 2 ? size - 1 : 1)) % size;
+                                    return plan::Expectation{unit, from, from, unit};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("both_ways", rank, size, 4));
@@ -97,11 +99,11 @@ HandMade both_ways() {
 /// Each rank exposes its input to its right neighbor, which reads it in place and signals the end.
 HandMade read_in_place() {
     return {
-        .contract = copies("read_in_place",
-                           [](Rank rank, Rank size, std::uint32_t unit) {
-                               const Rank left = (rank + size - 1) % size;
-                               return plan::Expectation{unit, left, left, unit};
-                           }),
+        .contract = contract_of("read_in_place",
+                                [](Rank rank, Rank size, std::uint32_t unit) {
+                                    const Rank left = (rank + size - 1) % size;
+                                    return plan::Expectation{unit, left, left, unit};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("read_in_place", rank, size, 3));
@@ -126,11 +128,11 @@ HandMade read_in_place() {
 /// The receiver exposes its output, and the sender puts there without staging.
 HandMade put_into_output() {
     return {
-        .contract = copies("put_into_output",
-                           [](Rank rank, Rank size, std::uint32_t unit) {
-                               const Rank left = (rank + size - 1) % size;
-                               return plan::Expectation{unit, left, left, unit};
-                           }),
+        .contract = contract_of("put_into_output",
+                                [](Rank rank, Rank size, std::uint32_t unit) {
+                                    const Rank left = (rank + size - 1) % size;
+                                    return plan::Expectation{unit, left, left, unit};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("put_into_output", rank, size, 4));
@@ -182,12 +184,12 @@ void write_scan(Builder& builder, Rank from, Rank to, std::uint32_t number, std:
 /// order over the second half.
 HandMade two_scans(std::uint32_t segments) {
     return {
-        .contract = copies("two_scans",
-                           [segments](Rank rank, Rank size, std::uint32_t unit) {
-                               return unit < segments
-                                          ? plan::Expectation{unit, 0, rank, unit}
-                                          : plan::Expectation{unit, rank, size - 1, unit};
-                           }),
+        .contract = contract_of("two_scans",
+                                [segments](Rank rank, Rank size, std::uint32_t unit) {
+                                    return unit < segments
+                                               ? plan::Expectation{unit, 0, rank, unit}
+                                               : plan::Expectation{unit, rank, size - 1, unit};
+                                }),
         .generate =
             [segments](Rank rank, Rank size) {
                 Program start = header("two_scans", rank, size, 2 * segments);
@@ -211,10 +213,10 @@ HandMade two_scans(std::uint32_t segments) {
 /// All ranks publish their input. Each reduces all inputs in rank order, its own from scratch.
 HandMade published_sum() {
     return {
-        .contract = copies("published_sum",
-                           [](Rank, Rank size, std::uint32_t unit) {
-                               return plan::Expectation{unit, 0, size - 1, unit};
-                           }),
+        .contract = contract_of("published_sum",
+                                [](Rank, Rank size, std::uint32_t unit) {
+                                    return plan::Expectation{unit, 0, size - 1, unit};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("published_sum", rank, size, 1));
@@ -248,14 +250,14 @@ HandMade published_sum() {
 HandMade transpose() {
     constexpr std::uint32_t kRows = 3;
     return {
-        .contract = copies("transpose",
-                           [](Rank rank, Rank size, std::uint32_t unit) {
-                               const auto n = static_cast<std::uint32_t>(size);
-                               const auto from = static_cast<Rank>(unit % n);
-                               return plan::Expectation{
-                                   unit, from, from,
-                                   unit / n * n + static_cast<std::uint32_t>(rank)};
-                           }),
+        .contract = contract_of("transpose",
+                                [](Rank rank, Rank size, std::uint32_t unit) {
+                                    const auto n = static_cast<std::uint32_t>(size);
+                                    const auto from = static_cast<Rank>(unit % n);
+                                    return plan::Expectation{
+                                        unit, from, from,
+                                        unit / n * n + static_cast<std::uint32_t>(rank)};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 const auto n = static_cast<std::uint32_t>(size);
@@ -304,11 +306,11 @@ HandMade transpose() {
 /// Rank 1 forwards rank 0's data by exposing the slot that holds it to the last rank.
 HandMade forwarded_slot() {
     return {
-        .contract = copies("forwarded_slot",
-                           [](Rank rank, Rank size, std::uint32_t unit) {
-                               const Rank from = rank == 1 || rank == size - 1 ? 0 : rank;
-                               return plan::Expectation{unit, from, from, unit};
-                           }),
+        .contract = contract_of("forwarded_slot",
+                                [](Rank rank, Rank size, std::uint32_t unit) {
+                                    const Rank from = rank == 1 || rank == size - 1 ? 0 : rank;
+                                    return plan::Expectation{unit, from, from, unit};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("forwarded_slot", rank, size, 2));
@@ -339,10 +341,10 @@ HandMade forwarded_slot() {
 /// Swaps two blocks, also with input and output in the same memory.
 HandMade swapped_blocks() {
     return {
-        .contract = copies("swapped_blocks",
-                           [](Rank rank, Rank, std::uint32_t unit) {
-                               return plan::Expectation{unit, rank, rank, 1 - unit};
-                           }),
+        .contract = contract_of("swapped_blocks",
+                                [](Rank rank, Rank, std::uint32_t unit) {
+                                    return plan::Expectation{unit, rank, rank, 1 - unit};
+                                }),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("swapped_blocks", rank, size, 2));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the engine keeps the bank rule, never hangs, and gives right results for
-// every delivery order.
+// Goal: the engine keeps the bank rule, never hangs, and gives right results for every delivery
+// order.
 // Method: random scripts of mixed calls on overlapping teams, on a virtual network, for many seeds.
 #include <gtest/gtest.h>
 

@@ -56,13 +56,13 @@ std::vector<std::string> call_in_threads(TurnKind turn, std::uint64_t deadline_n
     }
     std::vector<std::string> wrong(kThreads * 3);
     std::vector<std::thread> threads;
-    for (std::size_t place = 0; place < wrong.size(); ++place) {
-        threads.emplace_back([&, place] {
-            const auto rank = static_cast<Rank>(place / kThreads);
+    for (std::size_t index = 0; index < wrong.size(); ++index) {
+        threads.emplace_back([&, index] {
+            const auto rank = static_cast<Rank>(index / kThreads);
             const auto at = static_cast<std::size_t>(rank);
-            const std::size_t thread = place % kThreads;
+            const std::size_t thread = index % kThreads;
             VirtualEngine& engine = job.engine(rank);
-            for (std::size_t round = 0; round < rounds && wrong[place].empty(); ++round) {
+            for (std::size_t round = 0; round < rounds && wrong[index].empty(); ++round) {
                 // Varies the order of the threads from rank to rank.
                 if (round % 3 == at) std::this_thread::yield();
                 const TeamCall& call = calls[thread * 2 + round % 2];
@@ -72,7 +72,7 @@ std::vector<std::string> call_in_threads(TurnKind turn, std::uint64_t deadline_n
                 fill_input(call, occurrence, rank, input.data());
                 const run::Registers memory{.input = input.data(), .output = output.data()};
                 run::TeamState& state = *job.team(thread).states[at];
-                wrong[place] = engine.run(state, call.programs[at], memory, call.reducer)
+                wrong[index] = engine.run(state, call.programs[at], memory, call.reducer)
                                    ? check_output(call, occurrence, rank, output.data())
                                    : "the call has failed";
             }

@@ -42,7 +42,7 @@ constexpr const char* kUsage =
     "usage: farm [--seeds N] [--minutes M] [--seed S | --seed clock] [--acts A] [--quiet]\n"
     "            [--schedule K] [--calls I,J,...] [--twice] [--fault NAME] [--controls [NAMES]]\n"
     "  Runs random jobs on virtual networks and looks for errors.\n"
-    "  --seeds     number of seeds (100); --minutes: limits the time instead\n"
+    "  --seeds     number of seeds (100); --minutes: limit on the time instead\n"
     "  --seed      first seed (1); clock: taken from the clock\n"
     "  --acts      number of calls of a job (100)\n"
     "  --schedule, --calls   repeat a failure as printed\n"

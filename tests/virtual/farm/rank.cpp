@@ -121,7 +121,8 @@ RankRun::Call& RankRun::persistent_call(std::size_t act, const LiveTeam& team,
 
 void RankRun::allocate_buffers(Call& call, std::size_t bytes) {
     const bool in_place = random_.chance(1, 3);
-    const std::size_t total = (in_place ? 1 : 2) * bytes + 1;  // not 0
+    const std::size_t total =
+        (in_place ? 1 : 2) * bytes + 1;  // never 0, so that pointers are valid
     if (random_.chance(1, 4)) {
         call.output = world_.job().allocate(rank_, total);
     } else {
@@ -275,9 +276,9 @@ void RankRun::check_disagreements() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-/// Makes a barrier of all ranks. Returns false if not all ranks may have entered it, because a rank
-/// has died. If the barrier fails without a death, all ranks have entered: the cause is a failure
-/// of another rank's next call.
+/// Makes a barrier of all ranks. Returns false if some rank may not have entered the barrier,
+/// because a rank has died. If the barrier fails without a death, all ranks have entered it: the
+/// cause is a failure of another rank's next call.
 bool RankRun::all_entered() {
     return barrier() || !world_.expects_death();
 }
@@ -296,13 +297,13 @@ bool RankRun::barrier() {
 
 /// Leaves the later team, if this rank is in one. Returns false if a rank has died.
 bool RankRun::leave_later_team() {
-    if (later_team_ == ~std::uint32_t{0}) return true;
+    if (later_team_ == kNoTeam) return true;
     LiveTeam& team = world_.teams[later_team_];
     finish_all(&team);
     if (world_.scenario.fault != Fault::early_free && !all_entered()) return false;
     std::erase_if(persistent_calls_, [&](const auto& entry) { return entry.first.first == &team; });
     world_.leave(team, rank_);
-    later_team_ = ~std::uint32_t{0};
+    later_team_ = kNoTeam;
     return true;
 }
 

@@ -42,7 +42,8 @@ class RankRun {
     void run();
 
   private:
-    static constexpr std::size_t kNoAct = ~std::size_t{0};  ///< for barriers that are no act
+    static constexpr std::size_t kNoAct = ~std::size_t{0};  ///< for barriers outside the script
+    static constexpr std::uint32_t kNoTeam = ~std::uint32_t{0};
 
     /// A call and its memory.
     struct Call {
@@ -91,9 +92,9 @@ class RankRun {
     Remote* remote_;  ///< nullptr: no one-sided calls in this scenario
     Rank rank_;
     base::Random random_;
-    std::uint32_t later_team_ = ~std::uint32_t{0};  ///< later team of this rank now; ~0: none
-    bool failed_ = false;                           ///< a call has failed
-    std::set<const LiveTeam*> failed_teams_;        ///< teams with a failed call
+    std::uint32_t later_team_ = kNoTeam;      ///< index of the later team that this rank is in
+    bool failed_ = false;                     ///< a call has failed
+    std::set<const LiveTeam*> failed_teams_;  ///< teams with a failed call
     bool team0_fails_ = false;  ///< a call of team 0 disagrees or throws: teams no longer change
     std::deque<Call> calls_;
     std::vector<Call*> open_;  ///< started, not finished

@@ -61,8 +61,8 @@ class Remote {
     std::deque<Calls> calls_;
     std::vector<Block> blocks_;
     std::vector<std::vector<bool>> tickets_;  ///< by peer, by old value: was returned
-    /// By origin: a call has failed. Its puts may be missing, and the network may
-    /// still read their sources.
+    /// By origin: a call has failed. Its puts may be missing, and the network may still read their
+    /// sources.
     std::vector<bool> has_failed_;
     std::deque<std::vector<std::uint64_t>> sources_;  ///< buffers of all calls of the run
 };

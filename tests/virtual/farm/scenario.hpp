@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// scenario.hpp - a random job: its ranks, network and teams, and the list of acts that ranks
-// perform.
+// scenario.hpp - a random job: its ranks, network and teams, and the acts that its ranks perform.
 //
 // Idea     The seed determines the scenario. Every rank goes through the same list of acts:
 //          collective calls in each form, exchanges with counts that only sender and receiver know,
 //          making and freeing teams, one-sided calls, and an act in which one rank disagrees,
-//          throws or dies. Any part of the list is a valid list too, so a failing list can be
+//          throws or dies. Any part of the list is also a valid list, so a failing list can be
 //          shortened.
 // Holds    Team 0 has all ranks. Call 0 of each team is a barrier. A rank skips acts on a team that
 //          does not exist.

@@ -17,8 +17,8 @@ namespace weft::farm {
 /// A failing part of a scenario.
 struct FailingPart {
     std::vector<std::size_t> part;  ///< indices of the acts
-    std::uint64_t schedule = 0;     ///< with which the part fails
-    std::string wrong;              ///< its error
+    std::uint64_t schedule = 0;     ///< schedule with which the part fails
+    std::string wrong;              ///< error of that run
 };
 
 /// Returns the shortest failing part that it finds; `failing` is the part to start from.

@@ -2,7 +2,7 @@
 // Bug: when a call had failed, the caller could reuse its buffers, but the network still read them
 // and sent the caller's new data. Method: a virtual network reads sources as late as permitted. The
 // operation of one rank throws, or its wire breaks, with puts in flight. The test then overwrites
-// the input. The new data must not arrive at the peer.
+// the input, and searches the peer's segment for the new data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,9 +21,9 @@ void throw_always(const void*, void*, std::size_t, void*) {
 }
 
 /// A job of two ranks, and a call that fails on rank 0.
-class Failing {
+class FailingJob {
   public:
-    explicit Failing(std::uint64_t seed)
+    explicit FailingJob(std::uint64_t seed)
         : job_({.segment_bytes = 1 << 20,
                 .node_of_rank = {0, 1},
                 .seed = seed,
@@ -72,7 +72,7 @@ class Failing {
 TEST(FailedBuffers, BuffersAreNotReadAfterAThrowingOperation) {
     const run::UserOperation user{.function = throw_always, .element_bytes = 8};
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        Failing job(seed);
+        FailingJob job(seed);
         run::Operation& op = job.issue(0, {.user = &user, .element_bytes = 8});
         job.engine(1).release(job.issue(1, job.sum()));
         job.drive(op);
@@ -84,7 +84,7 @@ TEST(FailedBuffers, BuffersAreNotReadAfterAThrowingOperation) {
 TEST(FailedBuffers, BuffersAreNotReadAfterAWireFailure) {
     int with_puts = 0;  // seeds for which puts were in flight when the wire broke
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
-        Failing job(seed);
+        FailingJob job(seed);
         run::Operation& op = job.issue(0, job.sum());
         for (std::uint64_t step = 0; step < seed; ++step) job.engine(0).poll();
         with_puts += op.has_transfers() ? 1 : 0;

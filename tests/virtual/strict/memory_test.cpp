@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a rank registers with the network only the memory in use, not its whole segment. Peers
 // reach memory that is registered later, and only registered memory.
-// Method: two ports in a job of 2,304 ranks, with sparse segments, on the strict provider,
-// which counts registered bytes. Keys are chosen by weft or by the provider. The control
-// registers a whole segment.
+// Method: two ports in a job of 2,304 ranks, with sparse segments, on the strict provider, which
+// counts registered bytes. Weft or the provider chooses the keys. The control registers a whole
+// segment.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -25,17 +25,17 @@ constexpr std::uint64_t kAllowed = 64 * kMebibyte;  ///< registered bytes at mos
 constexpr int kPolls = 2000;                        ///< polls before a put counts as not delivered
 
 /// A segment in which only touched pages use memory.
-class Sparse {
+class SparseSegment {
   public:
-    explicit Sparse(std::size_t bytes)
+    explicit SparseSegment(std::size_t bytes)
         : bytes_(bytes),
           base_(mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)) {
         if (base_ == MAP_FAILED) throw std::runtime_error("no address space");
     }
-    ~Sparse() { munmap(base_, bytes_); }
-    Sparse(const Sparse&) = delete;
-    Sparse& operator=(const Sparse&) = delete;
+    ~SparseSegment() { munmap(base_, bytes_); }
+    SparseSegment(const SparseSegment&) = delete;
+    SparseSegment& operator=(const SparseSegment&) = delete;
     [[nodiscard]] std::byte* base() const { return static_cast<std::byte*>(base_); }
 
   private:
@@ -49,7 +49,7 @@ class TwoRanksOfMany {
     explicit TwoRanksOfMany(const Demands& demands, bool sections = true)
         : layout(kJobSize, {}),
           strict(demands),
-          segments{Sparse(layout.bytes), Sparse(layout.bytes)} {
+          segments{SparseSegment(layout.bytes), SparseSegment(layout.bytes)} {
         for (const Rank rank : {0, 1}) {
             link::Info info = strict.offer();
             const auto grant = link::accept_offer(*info);
@@ -108,7 +108,7 @@ class TwoRanksOfMany {
 
     SegmentLayout layout;
     StrictFabric strict;
-    std::array<Sparse, 2> segments;
+    std::array<SparseSegment, 2> segments;
     std::vector<std::unique_ptr<link::Port>> ports;
 };
 
@@ -136,7 +136,7 @@ TEST_P(StrictMemoryUse, ARankOfManyRegistersOnlyUsedMemory) {
     // A heap block that starts 8 bytes before a border of two sections.
     const std::uint64_t block = layout.sections().back() - 8;
     EXPECT_EQ(job.ports[0]->bytes_to_section_end(block), 8U);
-    EXPECT_FALSE(job.put(block, 14)) << "it is not registered yet";
+    EXPECT_FALSE(job.put(block, 14)) << "the block is not registered yet";
     job.use(1, block, 3 * kMebibyte);
     EXPECT_TRUE(job.put(block, 14));
     EXPECT_TRUE(job.put(block + 8, 15));

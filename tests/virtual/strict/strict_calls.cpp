@@ -245,7 +245,7 @@ ssize_t post(fid_ep* handle, const fi_msg_rma& message, std::uint64_t flags,
 ssize_t write_message(fid_ep* endpoint, const fi_msg_rma* message, std::uint64_t flags) {
     return post(endpoint, *message, flags, /*wants_completion=*/true);
 }
-/// Reads complete only after their data has arrived.
+/// Posts a read, which completes only after its data has arrived.
 ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_t peer,
              std::uint64_t address, std::uint64_t key, void* context) {
     auto& from = *reinterpret_cast<StrictEndpoint*>(handle);
@@ -259,7 +259,7 @@ ssize_t read(fid_ep* handle, void* into, std::size_t bytes, void* desc, fi_addr_
     operation->context = context;
     operation->bytes = bytes;
     operation->sources = {{into, bytes}};
-    check_sources(strict, *operation, &desc);  // must be registered like sources
+    check_sources(strict, *operation, &desc);  // local targets must be registered, like sources
     operation->targets = std::move(operation->sources);
     std::byte* const at = target_of(strict, *operation->to, address, bytes, key, FI_REMOTE_READ);
     if (at == nullptr) return -FI_EINVAL;

@@ -94,16 +94,16 @@ bool StrictFabric::held_back(const StrictOperation& operation) const {
 void StrictFabric::progress() {
     const std::size_t tries = 1 + random_() % 4;
     for (std::size_t i = 0; i < tries && !in_flight.empty(); ++i) {
-        const std::size_t which = random_() % in_flight.size();
-        StrictOperation& chosen = *in_flight[which];
+        const std::size_t index = random_() % in_flight.size();
+        StrictOperation& chosen = *in_flight[index];
         if (chosen.delay-- > 0 || held_back(chosen)) continue;
         if (chosen.wants_completion && !chosen.delivery && random_() % 2 == 0) {
             complete_at_origin(chosen);  // the source is read; the target gets the data later
             chosen.delay = static_cast<int>(random_() % 20);
             continue;
         }
-        const std::unique_ptr<StrictOperation> operation = std::move(in_flight[which]);
-        in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(which));
+        const std::unique_ptr<StrictOperation> operation = std::move(in_flight[index]);
+        in_flight.erase(in_flight.begin() + static_cast<std::ptrdiff_t>(index));
         deliver(*operation);
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // strict_fabric.hpp - a libfabric provider in one process that checks whether its demands are met.
 //
-// Idea     Hardware demands registered sources, its own keys, contexts that it may write to,
-//          and receives that writes with immediates consume. Portable providers have no
-//          such demands. A test chooses the demands of this provider, which delivers late and in
-//          any order, and records each violation. It reads sources at delivery, and checks at
-//          completion that contexts are unchanged.
+// Idea     Providers of hardware demand registered sources, keys that they choose, contexts that
+//          they may write to, and receives that writes with immediates consume. Portable providers
+//          have no such demands. A test chooses the demands of this provider, which delivers late
+//          and in any order, and records each violation. It reads sources at delivery, and checks
+//          at completion that contexts are unchanged.
 // Holds    Has only the calls that ports use. This test program replaces fi_fabric(), which opens
 //          the fabric that the offer contains in fabric_attr->fabric.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// strict_objects.hpp - objects of the strict provider: libfabric's structures, each
-// followed by its state.
+// strict_objects.hpp - objects of the strict provider: libfabric's structures, each followed by its
+// state.
 #pragma once
 
 #include <rdma/fi_cm.h>
@@ -86,7 +86,7 @@ struct StrictOperation {
 
 /// Adds a completion. An overrun is a violation.
 void add_entry(StrictQueue& queue, const fi_cq_data_entry& entry);
-/// Copies the sources, unless that has been done.
+/// Copies the sources, unless an earlier call has copied them.
 void read_sources(StrictOperation& operation);
 /// Sets all functions of a fabric object.
 void set_calls(fid_fabric& fabric);

@@ -3,7 +3,7 @@
 // libfabric call that moves data, if the provider grants two targets in a write or puts are small.
 // Method: four ranks in one process, each with the real engine, wire and port, on the strict
 // provider, which counts writes and reads. A separate write for a flag, or a credit in each call,
-// would raise the count. With one target in a write, a flag needs its own write (last test).
+// would raise the count. The last test has one target in a write, so a flag needs its own write.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,7 +39,7 @@ link::Profile stream_profile() {
     return profile;
 }
 
-/// A call as each rank has bound it.
+/// A call, bound for each rank.
 struct BoundCall {
     std::deque<run::BoundProgram> programs;
     run::Reducer reducer;
@@ -186,7 +186,7 @@ class StrictJob {
 
 constexpr int kWarmUp = 100;  // first calls also connect ranks and send credits
 constexpr int kAllreduces = 200;
-constexpr int kBroadcasts = 16;  // so few that the bank rule inserts no barrier among them
+constexpr int kBroadcasts = 16;  // too few for the bank rule to insert a barrier
 
 using Writes = std::vector<double>;
 

@@ -2,7 +2,8 @@
 // Goal: with direct delivery no rank copies from a slot, or puts before it has received the target
 // address. No rank returns or uses its memory before the payload has arrived.
 // Method: the verifier checks programs for many team sizes, and the test looks for copies that read
-// slots. Then each wait is removed, and all write flags of exposures; the verifier must reject.
+// slots. Then the verifier must reject programs without one of their waits, and programs that
+// expose memory for reading only.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -80,7 +81,6 @@ TEST(DirectDeliveryProof, NoDataIsCopiedFromSlots) {
     }
 }
 
-/// Without one of its waits, a rank puts too early or returns too early.
 TEST(DirectDeliveryProof, AMissingWaitIsRefused) {
     int refused = 0;
     for (const DirectSpec& spec : direct_delivery_specs()) {
