@@ -210,7 +210,7 @@ class Owner {
 
 class Abuse : public ::testing::TestWithParam<DirectMode> {};
 
-TEST_P(Abuse, EveryByteIsRight) {
+TEST_P(Abuse, EveryByteIsRightWhileTheProgramChangesItsMemory) {
     const test::SharedObject<Request> shared;
     Request& request = *shared;
     expect_ranks(2, [&](ForkedRank& rank) {

@@ -136,7 +136,7 @@ TEST_F(Adopted, ARangeInUseIsNotReplaced) {
     adopt(direct, pages.at(), 40 * kPage);
 }
 
-TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
+TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
     DirectMemory direct(own_peer(DirectMode::automatic));
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(257);
@@ -328,7 +328,7 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfBytesAreCopied) {
     });
 }
 
-TEST_F(Adopted, BuffersStayRemappedAfterTheEnd) {
+TEST_F(Adopted, BuffersStayRemappedAfterTheRuntimeEnds) {
     const Pages pages(20);
     fill(pages.at(), pages.bytes(), 9);
     const auto mappings = mappings_with("weft-adopted");

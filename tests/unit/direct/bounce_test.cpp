@@ -167,7 +167,7 @@ TEST_F(Bounced, TheCopyOfAFailedCallIsNeverReused) {
     direct.unexpose(next);
 }
 
-TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuch) {
+TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
     DirectMemory direct(options());
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const AdoptionPrices prices;

@@ -48,7 +48,7 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
     }
 }
 
-TEST_F(Adopted, PagesCanBeFreedAfterTheEnd) {
+TEST_F(Adopted, PagesCanBeFreedAfterTheRuntimeEnds) {
     const Pages pages(16);
     fill(pages.at(), pages.bytes(), 1);
     {
@@ -59,7 +59,7 @@ TEST_F(Adopted, PagesCanBeFreedAfterTheEnd) {
     EXPECT_EQ(pages.at()[100], std::byte{0});
 }
 
-TEST_F(Adopted, PropertiesSetByAdviceAreKept) {
+TEST_F(Adopted, PagesWithMadvDontforkStayOutOfChildren) {
     DirectMemory direct(own_peer());
     const Pages pages(16);
     adopt(direct, pages.at(), pages.bytes());
@@ -133,7 +133,7 @@ TEST_F(Adopted, OtherKindsOfMemoryAreCopied) {
 
 std::byte in_bss[40 * kPage];
 
-TEST_F(Adopted, StaticBuffersAndStacksOfThreadsAreRight) {
+TEST_F(Adopted, StaticBuffersAndThreadStacksAreAdopted) {
     DirectMemory direct(own_peer());
     std::byte* const data = in_bss + 3;
     const std::size_t bytes = 39 * kPage;

@@ -148,7 +148,7 @@ TEST(Completion, AForcedStrategyDeterminesTheCompletion) {
             << name_of(forced);
 }
 
-TEST(Notify, PlansHaveATextForm) {
+TEST(Notify, APlanIsPrintedAsOneOrTwoStrategies) {
     EXPECT_EQ(to_text({Notify::cells, Notify::immediate}), "cells up to 48 bytes, immediate above");
     EXPECT_EQ(to_text({Notify::fence, Notify::fence}), "fence");
 }

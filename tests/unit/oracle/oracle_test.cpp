@@ -96,7 +96,7 @@ Values result_at_last_rank(Collective collective) {
 
 class OracleTest : public testing::TestWithParam<collectives::CollectiveTraits> {};
 
-TEST_P(OracleTest, ResultsComputedByHandAreAccepted) {
+TEST_P(OracleTest, RightResultsAreAccepted) {
     const Collective collective = GetParam().collective;
     Trial trial(facts_of(collective, int64_samples(), Op::sum), kSize - 1, {});
     trial.prepare(5);
@@ -109,7 +109,7 @@ TEST_P(OracleTest, ResultsComputedByHandAreAccepted) {
     EXPECT_EQ(trial.check(), "");
 }
 
-TEST_P(OracleTest, ChangesOfTheOutputOfItsSurroundingsAndOfTheInputAreDetected) {
+TEST_P(OracleTest, ChangedBytesOfOutputGuardsAndInputAreDetected) {
     const Collective collective = GetParam().collective;
     const Values result = result_at_last_rank(collective);
     if (result.empty()) return;

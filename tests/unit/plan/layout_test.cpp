@@ -75,7 +75,7 @@ TEST(Layout, RanksPerNodeDetermineALayoutOfEqualNodes) {
     EXPECT_EQ(large.rank_at(15'624'999, 63), 999'999'999);
 }
 
-TEST(Layout, ADefaultLayoutIsNotGiven) {
+TEST(Layout, ADefaultLayoutCountsAsNotGiven) {
     EXPECT_FALSE(Layout().is_given());
     EXPECT_TRUE(Layout(3, 1).is_given());
     EXPECT_NE(Layout(4, 1), Layout(4, 2));

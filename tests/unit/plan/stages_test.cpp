@@ -100,7 +100,7 @@ Stages example() {
     return stages;
 }
 
-TEST(Stages, StagesAreConvertedToPrograms) {
+TEST(Stages, AnExchangeIsConvertedToValidPrograms) {
     const Stages stages = example();
     EXPECT_EQ(raises_of(stages, stages.stages.front()), 2U * 2 + 2)
         << "two puts in each group, two puts by rank 0";

@@ -48,7 +48,7 @@ MappingCard mapping_card(const Bytes& address) {
     return card;
 }
 
-TEST(LengthsOfPeers, MappingCardsAreChecked) {
+TEST(LengthsOfPeers, MappingCardsOfOtherRanksOrLengthsAreRefused) {
     const Bytes address(24, std::byte{7});
     const Bytes record = to_bytes(mapping_card(address));
     const auto whole = mapping_card_from(record, 3, 5);
@@ -66,7 +66,7 @@ TEST(LengthsOfPeers, MappingCardsAreChecked) {
     EXPECT_FALSE(mapping_card_from(huge_length, 3, 5).ok());
 }
 
-TEST(LengthsOfPeers, BusinessCardsAreChecked) {
+TEST(LengthsOfPeers, BusinessCardsAreReadWithinTheirBounds) {
     auto segment = link::Segment::create({.bytes = 1 << 20});
     ASSERT_TRUE(segment.ok()) << segment.failure().text;
     const Bytes record = to_bytes(BusinessCard{{.segment = segment->card()}, "A=1\n"});
@@ -78,7 +78,7 @@ TEST(LengthsOfPeers, BusinessCardsAreChecked) {
     EXPECT_GT(accepted, 0) << "a changed text of settings is valid";
 }
 
-TEST(LengthsOfPeers, MemoryCardsAreChecked) {
+TEST(LengthsOfPeers, MemoryCardsOutsideTheMemoryAreRefused) {
     const SegmentLayout layout(2, base::Settings{});
     const std::uint64_t heap = layout.heap;
     const std::uint64_t end = layout.bytes;
@@ -103,7 +103,7 @@ TEST(LengthsOfPeers, MemoryCardsAreChecked) {
     EXPECT_NE(refused.failure().text.find("rank 1 "), std::string::npos);
 }
 
-TEST(LengthsOfPeers, TracesAreChecked) {
+TEST(LengthsOfPeers, TracesAreReadWithinTheirBounds) {
     const std::string folder = fmt::format("{}trace.{}", testing::TempDir(), ::getpid());
     RecordedCall kind{.program = nullptr, .description = "barrier dissemination"};
     Recorder recorder(2, 100);

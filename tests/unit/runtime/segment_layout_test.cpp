@@ -70,7 +70,7 @@ TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
             << bytes;
 }
 
-TEST(SegmentLayout, LocalBanksSuitStreamsAndSynchronizingCalls) {
+TEST(SegmentLayout, LocalStreamsGetManyBanksAndSynchronizingCallsSmallOnes) {
     base::RegionShape shape = SegmentLayout(4, {}).shape;
     SegmentLayout::keep_near_banks(shape);
     EXPECT_EQ(banks_of(shape, "broadcast", 512).banks, 512U);

@@ -40,7 +40,7 @@ TEST(Clique, ARankWithoutVerdictIsInNoGroup) {
     EXPECT_EQ(clique(verdicts, 0).ranks, (std::vector<Rank>{0, 2}));
 }
 
-TEST(Clique, DifferentBasesOrOffsetModeAffectOnlyTheGroup) {
+TEST(Clique, DifferentBasesOrAnOffsetModeMakeOnlyTheirGroupUseOffsets) {
     std::vector<MapVerdict> verdicts = {verdict_of(0, {0, 1}), verdict_of(1, {0, 1}, 0x3000),
                                         verdict_of(2, {2, 3}), verdict_of(3, {2, 3})};
     EXPECT_EQ(clique(verdicts, 0).mode, AddressMode::offset);

@@ -19,6 +19,12 @@ constexpr std::uint32_t kBanks = 4;
 constexpr std::uint64_t kSeeds = 60;
 constexpr std::size_t kSmallClass = 1;  ///< size class (RegionShape::small) of the small banks
 
+/// Makes a bank rule for kBanks banks.
+template <class Rule>
+std::unique_ptr<run::Window> make_rule() {
+    return std::make_unique<Rule>(kBanks);
+}
+
 /// A bank rule, broken or correct, and the banks that it manages. A broken rule is a negative
 /// control.
 struct BankRuleRun {
@@ -101,7 +107,7 @@ void expect_caught(const BankRuleRun& control) {
 }
 
 TEST(Controls, TheCorrectRuleHasNoViolations) {
-    const BankRuleRun wide{.window = [] { return std::make_unique<WideWindow>(kBanks); }};
+    const BankRuleRun wide{.window = &make_rule<WideWindow>};
     for (std::uint64_t seed = 1; seed <= (kSlow ? kSeeds / 4 : kSeeds); ++seed) {
         for (const BankRuleRun& control :
              {BankRuleRun{}, BankRuleRun{.banks = 8}, BankRuleRun{.small = true}, wide,
@@ -117,39 +123,34 @@ TEST(Controls, TheCorrectRuleHasNoViolations) {
 }
 
 TEST(Controls, OneBankInsteadOfFourIsCaught) {
-    expect_caught({.banks = 1, .window = [] { return std::make_unique<run::Window>(kBanks); }});
+    expect_caught({.banks = 1, .window = &make_rule<run::Window>});
 }
 
 TEST(Controls, OneSmallBankInsteadOfFourIsCaught) {
-    expect_caught({.banks = 1,
-                   .window = [] { return std::make_unique<run::Window>(kBanks); },
-                   .small = true});
+    expect_caught({.banks = 1, .window = &make_rule<run::Window>, .small = true});
 }
 
 TEST(Controls, ABarrierInsertedTooLateIsCaught) {
-    expect_caught({.window = [] { return std::make_unique<LateWindow>(kBanks); }});
+    expect_caught({.window = &make_rule<LateWindow>});
 }
 
 TEST(Controls, AWindowThatOnlyCountsIsCaught) {
-    expect_caught({.window = [] { return std::make_unique<CountingWindow>(kBanks); }});
+    expect_caught({.window = &make_rule<CountingWindow>});
 }
 
 TEST(Controls, AWindowOneCallTooLargeIsCaught) {
-    const WindowMaker greedy = [] { return std::make_unique<GreedyWindow>(kBanks); };
-    expect_caught({.window = greedy, .small = true, .one_node = true});
+    expect_caught({.window = &make_rule<GreedyWindow>, .small = true, .one_node = true});
 }
 
 TEST(Controls, CreditsForIncompleteCallsAreCaught) {
-    const WindowMaker doubling = [] { return std::make_unique<DoublingWindow>(kBanks); };
-    expect_caught({.window = doubling, .small = true, .one_node = true});
+    expect_caught({.window = &make_rule<DoublingWindow>, .small = true, .one_node = true});
 }
 
 TEST(Controls, ALostCreditStopsTheTeam) {
-    const WindowMaker losing = [] { return std::make_unique<LosingWindow>(kBanks); };
     std::uint64_t hung = 0;
     for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-        const ControlOutcome outcome =
-            run_control({.window = losing, .small = true, .one_node = true}, seed);
+        const ControlOutcome outcome = run_control(
+            {.window = &make_rule<LosingWindow>, .small = true, .one_node = true}, seed);
         EXPECT_TRUE(outcome.violations.empty()) << to_text(outcome.violations.front());
         hung += outcome.hung ? 1 : 0;
     }

@@ -154,8 +154,10 @@ class Trial {
                 engine, job_->wire(rank), area_,
                 run::AgreementSetup{
                     .rank = rank, .job_ranks = job_->team(0).members, .tick = 100 + number},
-                run::Ballot{~(std::uint64_t{1} << rank) << number, static_cast<std::uint64_t>(rank),
-                            run::dead_among(job_->team(0).members, engine.deaths())});
+                // Each survivor clears a bit, so the decision shows whose votes it includes.
+                run::Ballot{.word = ~(std::uint64_t{1} << rank) << number,
+                            .bound = static_cast<std::uint64_t>(rank),
+                            .dead = run::dead_among(job_->team(0).members, engine.deaths())});
         }
         if (!own.exchange->advance()) return;
         own.agreed.push_back(own.exchange->decision());

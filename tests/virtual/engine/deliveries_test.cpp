@@ -58,7 +58,7 @@ TEST_P(DeliveriesTest, PutsAreAtThePeerWhenTheyAreReported) {
     }
 }
 
-TEST_P(DeliveriesTest, AWaitWithoutADeadlineDrivesAndTheEndOfAContextEndsItsPuts) {
+TEST_P(DeliveriesTest, AWaitDrivesAndClosingAStreamCompletesItsPuts) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         Ranks ranks(GetParam(), {0, 1}, seed);
         run::Deliveries<link::Wire, Ranks::Drive> deliveries(ranks[0]);

@@ -20,7 +20,7 @@
 namespace weft::test {
 namespace {
 
-using Helper = run::ProgressThread<VirtualWire>;
+using Thread = run::ProgressThread<VirtualWire>;
 
 constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
 constexpr std::uint64_t kSeed = 20;
@@ -116,7 +116,7 @@ TEST(ProgressThread, TheThreadSharesTheEngineAndCompletesStartedCalls) {
     std::vector<std::string> wrong(4);
     std::atomic<int> rounds_done{0};
     in_threads(ranks.job, [&](Rank rank) {
-        const Helper helper(ranks.job.engine(rank));
+        const Thread progress_thread(ranks.job.engine(rank));
         wrong[static_cast<std::size_t>(rank)] = make_rounds(ranks, calls, rank);
         ++rounds_done;
         // Keeps the progress thread: other ranks may need data that it still has to post.
@@ -140,8 +140,8 @@ std::optional<std::uint64_t> polls_until_rank0_ends(bool has_thread, std::uint64
         mine.op = &ranks.job.engine(rank).start(*ranks.team.states[at], call.programs[at],
                                                 mine.registers(), call.reducer);
     }
-    std::unique_ptr<Helper> helper;
-    if (has_thread) helper = std::make_unique<Helper>(ranks.job.engine(0));
+    std::unique_ptr<Thread> progress_thread;
+    if (has_thread) progress_thread = std::make_unique<Thread>(ranks.job.engine(0));
     for (std::uint64_t polls = 0; polls < polls_max; ++polls) {
         if (ranks.job.engine(0).ended(*made[0].op)) {
             EXPECT_EQ(check_output(call, made[0].occurrence, 0, made[0].output.data()), "");

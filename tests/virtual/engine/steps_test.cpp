@@ -60,6 +60,14 @@ plan::Contract contract_of(
             }};
 }
 
+/// Returns a contract in which each rank gets the input of its left neighbor.
+plan::Contract shift_contract(const char* name) {
+    return contract_of(name, [](Rank rank, Rank size, std::uint32_t unit) {
+        const Rank left = (rank + size - 1) % size;
+        return plan::Expectation{unit, left, left, unit};
+    });
+}
+
 Block strided(Block block, std::uint32_t stride) {
     block.stride = stride;
     return block;
@@ -99,11 +107,7 @@ HandMade both_ways() {
 /// Each rank exposes its input to its right neighbor, which reads it in place and signals the end.
 HandMade read_in_place() {
     return {
-        .contract = contract_of("read_in_place",
-                                [](Rank rank, Rank size, std::uint32_t unit) {
-                                    const Rank left = (rank + size - 1) % size;
-                                    return plan::Expectation{unit, left, left, unit};
-                                }),
+        .contract = shift_contract("read_in_place"),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("read_in_place", rank, size, 3));
@@ -128,11 +132,7 @@ HandMade read_in_place() {
 /// The receiver exposes its output, and the sender puts there without staging.
 HandMade put_into_output() {
     return {
-        .contract = contract_of("put_into_output",
-                                [](Rank rank, Rank size, std::uint32_t unit) {
-                                    const Rank left = (rank + size - 1) % size;
-                                    return plan::Expectation{unit, left, left, unit};
-                                }),
+        .contract = shift_contract("put_into_output"),
         .generate =
             [](Rank rank, Rank size) {
                 Builder builder(header("put_into_output", rank, size, 4));
