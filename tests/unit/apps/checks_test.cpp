@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the applications' checks detect wrong results; blocks and the serial solver are right.
-// Method: right results with one change, and small cases by hand. For heat, halves of the plate
-// that never exchange edges, or use edges of the previous step.
+// Method: tests change one element of a right result, or compare with small cases computed by hand.
+// For heat, two halves of the plate never exchange edges, or use edges of the previous step.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the reader accepts symmetric matrices in all forms of the Matrix Market format. It refuses
 // other input, and the message names the line.
-// Method: small files as text, and a generated matrix.
+// Method: tests read small files as text, and a generated matrix.
 #include <gtest/gtest.h>
 
 #include <fstream>

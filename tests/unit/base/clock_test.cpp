@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the clock counts nanoseconds and never decreases. Method: comparison with the system's
-// monotonic clock, read before and after.
+// Goal: the clock counts nanoseconds and never decreases.
+// Method: the test reads the system's monotonic clock before and after each read of this clock.
 #include "base/clock.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: copies are right for all sizes and page distances, whether they are direct or by detour.
-// is_slow_distance() detects the distances at which a copy is slow. Method: the copied bytes and
-// the bytes before and after are compared; expected distances are computed by hand.
+// is_slow_distance() detects the distances at which a copy is slow.
+// Method: tests compare the copied bytes and the bytes before and after them.
 #include "base/copy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: settings are read from an environment as the table of variables defines. Errors name bad
 // values and the first setting in which two ranks differ.
-// Method: handmade environments; the table is compared with its own texts and the guide.
+// Method: tests read handmade environments, and compare the table with its own texts and the guide.
 #include "base/environment.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: draws depend only on the seed and are uniform, and streams differ.
-// Method: repetition, counts, and frequencies within bounds of more than six standard deviations.
+// Method: tests repeat draws, and count results within bounds of more than six standard deviations.
 #include "base/random.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: sizes, counts, times and lists are read exactly, or refused with the reason.
-// Method: handmade examples; printed values are read again.
+// Method: tests read handmade examples, and values that were printed before.
 #include "base/units.hpp"
 
 #include <gtest/gtest.h>

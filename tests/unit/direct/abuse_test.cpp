@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: local peers read the owner's bytes and the owner reads the bytes that peers wrote. The
 // program may free, move and clear its memory between calls, and fork during calls.
-// Method: two processes. The owner picks a buffer, a part of the buffer and an action on its memory
-// at random from a fixed seed; the peer compares every byte.
+// Method: in one of two processes, the owner picks a buffer, a part of the buffer and an action on
+// its memory at random from a fixed seed. The peer, in the other, compares every byte.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -2,7 +2,7 @@
 // Goal: the owner and local peers see equal bytes of an adopted (remapped) buffer at every offset
 // within a page and in every part of the buffer, and no other bytes change. A remapped range is
 // released when its memory is freed. The number and size of ranges are limited.
-// Method: a process that is its own peer, so that a test can check the owner's and the peer's view.
+// Method: the process is its own peer, so that a test can check the owner's and the peer's view.
 #include <gtest/gtest.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

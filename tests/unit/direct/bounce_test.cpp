@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a buffer that local peers cannot map is copied to the owner's segment (bounced) if that
 // costs less than copies by the kernel. Bytes that peers write are copied back, and no other bytes
-// change. Method: a process that is its own peer, with ordinary memory as its segment.
+// change. Method: the process is its own peer, with ordinary memory as its segment.
 #include "link/direct/direct_memory.hpp"
 #include "tests/unit/direct/own_peer.hpp"
 

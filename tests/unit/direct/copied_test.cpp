@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every buffer can be exposed. Peers access blocks of the segment through their mapping of
-// it; the kernel copies all other blocks, and its refusals are reported. Method: two processes.
+// it; the kernel copies all other blocks, and its refusals are reported.
+// Method: one process exposes memory, and another one reads and writes it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

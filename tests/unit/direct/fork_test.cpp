@@ -19,14 +19,14 @@ namespace weft::link::testing {
 namespace {
 
 /// Barrier of a process and its child.
-class Meeting {
+class ForkBarrier {
   public:
-    /// Waits until the other process also calls meet(), but at most 20 seconds.
-    void meet() {
+    /// Waits until the other process also waits, but at most 20 seconds.
+    void wait() {
         arrived_->fetch_add(1);
-        met_ += 2;
+        expected_ += 2;
         const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        while (arrived_->load() < met_) {
+        while (arrived_->load() < expected_) {
             ::sched_yield();
             // The child may have found an error and exited.
             if (std::chrono::steady_clock::now() > deadline) return;
@@ -35,7 +35,7 @@ class Meeting {
 
   private:
     test::SharedObject<std::atomic<int>> arrived_;
-    int met_ = 0;  ///< value of `arrived_` when both processes have called meet()
+    int expected_ = 0;  ///< value of `arrived_` after both processes have called wait()
 };
 
 TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
@@ -43,25 +43,25 @@ TEST_F(Adopted, ParentAndChildDoNotSeeEachOthersWrites) {
     const Pages pages(10'000);
     fill(pages.at(), pages.bytes(), 1);
     adopt(direct, pages.at() + 9, pages.bytes() - 9);
-    Meeting meeting;
+    ForkBarrier barrier;
     const pid_t child = ::fork();
     if (child == 0) {
         ::alarm(60);
         if (matching(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(1);
-        meeting.meet();  // the parent writes
-        meeting.meet();
+        barrier.wait();  // the parent writes
+        barrier.wait();
         if (matching(pages.at(), pages.bytes(), 1) != pages.bytes()) ::_exit(2);
         fill(pages.at(), pages.bytes(), 3);
-        meeting.meet();  // the parent compares
+        barrier.wait();  // the parent compares
         if (direct.expose(pages.at(), pages.bytes(), Access::read).reach.method !=
             AccessMethod::copied)
             ::_exit(3);
         ::_exit(0);
     }
-    meeting.meet();
+    barrier.wait();
     fill(pages.at(), pages.bytes(), 2);
-    meeting.meet();
-    meeting.meet();
+    barrier.wait();
+    barrier.wait();
     EXPECT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes());
     EXPECT_EQ(status_of(child), 0);
     EXPECT_FALSE(is_shared(pages.at() + kPage));

@@ -18,7 +18,8 @@
 namespace weft::link::testing {
 namespace {
 
-/// Called before a fork by a handler that runs after the library's, as it is registered earlier.
+/// Called before a fork, after the library's handler: such handlers run in reverse order of
+/// registration, and this file registers its handler first.
 void (*before_a_fork)() = nullptr;
 [[gnu::constructor]] void register_handler() {
     ::pthread_atfork(
@@ -62,7 +63,7 @@ TEST_F(Adopted, AForkHandlerMayFreePagesAndFork) {
 
 std::atomic<bool> is_forked{false};
 std::atomic<bool> child_is_slow{false};
-/// After a fork, these handlers run before the library's, as they are registered earlier.
+/// After a fork, handlers run in order of registration, so these run before the library's.
 [[maybe_unused]] const int kRegistered = ::pthread_atfork(
     nullptr, [] { is_forked = true; },
     [] {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: calls of madvise() and mremap() by the program and its libraries reach libweft.so, and work
-// on memory that is not remapped. Method: a program that never starts a job.
+// on memory that is not remapped. Method: the program calls both functions and never starts a job.
 #include <dlfcn.h>
 #include <sys/mman.h>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: mremap() treats remapped memory as private memory: it keeps the contents, fills new pages
-// with zeros, and shares no page with other memory. Method: a process that is its own peer.
+// with zeros, and shares no page with other memory.
+// Method: tests move, extend and shrink adopted buffers, and compare every byte.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 

@@ -91,7 +91,7 @@ inline std::uint64_t kib_of(const char* file, const std::string& name) {
 inline std::uint64_t refusals(const DirectMemory& direct, Refusal reason) {
     return direct.adoption_counters().refusals[static_cast<std::size_t>(reason)];
 }
-/// Returns the reason why nothing is adopted, if any, and the number of refusals for each reason.
+/// Returns adoption_off() and the number of refusals for each reason, for messages.
 inline std::string why(const DirectMemory& direct) {
     std::string text(direct.adoption_off());
     for (const auto count : direct.adoption_counters().refusals)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a local peer's object (the shared memory of an adopted buffer) is mapped once, found again
-// and replaced by its next generation. No other file is mapped. Method: a process that is its own
-// peer makes objects.
+// and replaced by its next generation. No other file is mapped.
+// Method: the process makes objects, and maps them as its own peer.
 #include "link/direct/peer_windows.hpp"
 
 #include <fcntl.h>
@@ -157,7 +157,7 @@ TEST(PeerWindows, TheLeastRecentlyUsedObjectIsEvicted) {
     std::vector<std::byte*> starts;
     for (Rank peer = 0; peer < PeerWindows::kWindowsMax; ++peer) starts.push_back(find(peer));
     EXPECT_EQ(find(0), starts[0]);
-    // The object of a new peer evicts peer 1's when its copies have cost as much as a mapping.
+    // The object of a new peer evicts peer 1's object when copies have cost the price of a mapping.
     int copied = 0;
     while (find(PeerWindows::kWindowsMax) == nullptr) ASSERT_LT(++copied, 30);
     EXPECT_GT(copied, 3);

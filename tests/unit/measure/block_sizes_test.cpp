@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the blocks of measured calls hold all elements and have the sizes that the manual gives.
-// Method: known sizes; sums for many numbers of elements and blocks.
+// Method: tests compare known sizes, and sums for many numbers of elements and blocks.
 #include "tools/measure/block_sizes.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the measuring loop makes the requested calls and samples, times only calls, and reports
 // wrong results.
-// Method: a subject whose clock advances by a given cost for each action, and which records its
-// calls.
+// Method: the measured subject records its calls, and its clock advances by a given cost for each
+// action.
 #include "tools/measure/measuring.hpp"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the ping-pong measurement returns a plausible time, restores the process's affinity, and
 // reports the reason if it cannot run.
-// Method: three measurements: on two processors, with one processor permitted, and on a processor
-// that does not exist.
+// Method: tests measure on two processors, with one permitted processor, and on a processor that
+// does not exist.
 #include "tools/measure/ping_pong.hpp"
 
 #include <gtest/gtest.h>

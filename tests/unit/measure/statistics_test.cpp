@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: medians, percentiles and histograms match their definitions. Method: small cases by hand,
-// random samples by counting.
+// Goal: medians, percentiles and histograms match their definitions.
+// Method: tests compare small cases computed by hand, and count random samples.
 #include "tools/measure/statistics.hpp"
 
 #include <gtest/gtest.h>

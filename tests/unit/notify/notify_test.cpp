@@ -2,8 +2,8 @@
 // Goal: a notify strategy is chosen only if the provider's profile promises its guarantee and the
 // grant (the features of an endpoint) has the features that it needs. The profile's order of
 // preference is kept, and refusals name the reason. The table in docs/one-sided.md agrees with the
-// profiles.
-// Method: single promises and features are removed from full profiles and grants; the page is read.
+// profiles. Method: tests remove single promises and features from full profiles and grants, and
+// read the page.
 #include "link/fabric/notify.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the oracle accepts only the right result of every collective.
-// Method: calls of the last of three ranks, with results that this file computes from the inputs,
+// Method: the last of three ranks makes calls whose results this file computes from the inputs,
 // also for blocks of different sizes. Then one byte of the output, of the input, or of a gap
 // between blocks is changed.
 #include "tools/lab/oracle/oracle.hpp"

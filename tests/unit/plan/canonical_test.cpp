@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the index of a table of blocks finds the same entries as a search of the table, for tables
 // of any length.
-// Method: thousands of random lists of few different blocks, so that the table already has many of
-// the lists.
+// Method: the test adds thousands of random lists of few different blocks, so that the table
+// already has many of the lists.
 #include "plan/schedule/canonical.hpp"
 
 #include <gtest/gtest.h>

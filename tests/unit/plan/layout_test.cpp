@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a layout agrees with the table of nodes from which it was made, in each of its
 // representations.
-// Method: layouts of random tables are compared with a map made from the table.
+// Method: tests compare layouts of random tables with maps made from the tables.
 #include "plan/schedule/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(Layout, ALayoutAgreesWithItsTable) {
             node_of.insert(
                 node_of.end(), equal_nodes ? 3 : 1 + random.below(4),
                 static_cast<Rank>(7 * node % 11));  // different, neither sorted nor dense
-        if (trial % 3 == 0)
+        if (trial % 3 == 0)                         // ranks of a node are not adjacent
             for (Rank& node : node_of) node = static_cast<Rank>(random.below(nodes));
         expect_agrees(Layout::of(node_of), node_of);
     }

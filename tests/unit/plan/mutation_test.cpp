@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a mistake in a valid set of programs changes the verifier's verdict or one of its facts
 // (counts and properties).
-// Method: thousands of single mutations of known algorithms. The test prints the mutations that
-// change nothing; only removed flushes and swapped operands may be among them.
+// Method: the test makes thousands of single mutations of known algorithms and prints those that
+// change nothing. Only removed flushes and swapped operands may be among them.
 #include <gtest/gtest.h>
 
 #include <cstdio>

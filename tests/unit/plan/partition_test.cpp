@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the units of a buffer cover each element once, for all sizes. Method: sums and bounds over
-// small cases. Partition({7, 0, 3}, 9, 3) has 9 units in three blocks of 7, 0 and 3 elements, three
-// units for each block and at most 3 elements in a unit.
+// Goal: the units of a buffer cover each element once, for all sizes. Method: tests check sums and
+// bounds of small cases. Partition({7, 0, 3}, 9, 3) has 9 units in three blocks of 7, 0 and 3
+// elements: three units for each block, and at most 3 elements in a unit.
 #include "plan/schedule/partition.hpp"
 
 #include <gtest/gtest.h>

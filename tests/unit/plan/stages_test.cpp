@@ -69,7 +69,7 @@ TEST(Exchange, GroupsAndPositionsIdentifyEachMemberOnce) {
 TEST(Remainders, EachNumberIsInOneGroup) {
     for (Rank count = 1; count <= 13; ++count) {
         for (Rank groups = 1; groups <= 5; ++groups) {
-            for (const bool dealt : {false, true}) {
+            for (const bool dealt : {false, true}) {  // round-robin over the groups, if true
                 const Remainders remainders{count, groups, dealt};
                 std::set<Rank> seen;
                 for (Rank group = 0; group < groups; ++group) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: programs that are printed and parsed again are equal, and mistakes in a file are reported
-// with their line and column.
-// Method: built programs and every form of step, printed and parsed; files with one mistake each.
+// with their line and column. Method: tests print and parse built programs with every form of step,
+// and files with one mistake each.
 #include "tools/text/text.hpp"
 
 #include <gtest/gtest.h>

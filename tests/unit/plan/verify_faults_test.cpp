@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier finds each kind of fault, and its message names rank, step and reason.
-// Method: small sets of programs in text form, each with one fault. Rows without an error are valid
-// variants.
+// Method: each row of a table has programs in text form with one fault. Rows without an error are
+// valid variants.
 #include <gtest/gtest.h>
 
 #include "plan/schedule/step.hpp"

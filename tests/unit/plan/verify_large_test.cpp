@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: programs of thousands of ranks are verified fast; the test prints the time. A missing or
 // doubled contribution of one rank is detected, with operands in rank order and out of order.
-// Method: recursive doubling on 4,096 ranks (12 rounds), unchanged and with one faulty reduction.
+// Method: the verifier reads recursive doubling on 4,096 ranks (12 rounds), unchanged and with one
+// faulty reduction.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the verifier accepts valid programs, and its verdict has the right counts.
-// Method: known algorithms with rounds, messages and bytes that can be counted by hand.
+// Method: it reads known algorithms with rounds, messages and bytes that can be counted by hand.
 #include "tools/verify/verify.hpp"
 
 #include <fmt/format.h>

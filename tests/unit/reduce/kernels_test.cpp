@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every kernel of every instruction set gives the right bits, for any count, alignment and
 // aliasing of target and operands. more_types_test.cpp has the other element types.
-// Method: kernels of integers, float and double are compared with one-element references
-// (known_elements.hpp), with guard bytes around the buffers.
+// Method: tests compare kernels of integers, float and double with one-element references
+// (known_elements.hpp), and put guard bytes around the buffers.
 #include <tuple>
 
 #include "tests/unit/reduce/known_elements.hpp"

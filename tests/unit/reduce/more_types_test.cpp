@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: kernels of types other than C's integers, float and double give the right bits on every
 // instruction set, for any count, alignment and aliasing. Each type has the operations that the
-// guide lists.
-// Method: one-element references (known_elements.hpp); 16-bit floats for all 65,536 left operands.
+// guide lists. Method: tests compare with one-element references (known_elements.hpp); 16-bit
+// floats have all 65,536 left operands.
 #include <tuple>
 
 #include "tests/unit/reduce/known_elements.hpp"

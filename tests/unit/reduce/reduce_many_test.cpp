@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: many operands are combined in order from the left, also if an operand is the target, with
 // built-in kernels and with user operations of any element size, into one or several targets.
-// Method: comparison with a fold, element by element, of matrices, whose product does not commute,
-// and of floating-point values, whose sums depend on the order.
+// Method: tests fold, element by element, matrices, whose product does not commute, and
+// floating-point values, whose sums depend on the order.
 #include <gtest/gtest.h>
 
 #include <cmath>

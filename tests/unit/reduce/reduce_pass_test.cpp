@@ -2,7 +2,7 @@
 // Goal: any number of operands is combined from the left into any number of targets, for every
 // count and alignment, also if an operand is a target. This covers passes in registers, passes in
 // tiles, and stores that bypass the caches.
-// Method: comparison with a fold of one-element references (known_elements.hpp), with guard
+// Method: tests compare with a fold of one-element references (known_elements.hpp), and put guard
 // bytes around the buffers.
 #include <algorithm>
 #include <deque>

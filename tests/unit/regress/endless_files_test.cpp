@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a file named by a variable or an option was read to its end before its size was checked, so
-// /dev/zero used up all memory. Method: /dev/zero as the name of each such file is refused.
+// /dev/zero used up all memory.
+// Method: tests give /dev/zero as the name of each such file, which must be refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

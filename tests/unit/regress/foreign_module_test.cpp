@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the network module accepted a caller from any build whose types have equal sizes. If the
-// order of members differed, the module read wrong members. Method: calls with this build's number,
-// and with numbers of other builds, which the module must refuse.
+// order of members differed, the module read wrong members.
+// Method: the module must accept this build's number, and refuse numbers of other builds.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 

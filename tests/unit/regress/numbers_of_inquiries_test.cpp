@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: if a peer's inquiry was for the first call, the text of a disagreement named the call before
 // the first, whose number overflowed to the largest number. Ranks never look up this call, so the
-// text was never printed. Method: the text for the lowest numbers.
+// text was never printed. Method: the test makes the text for the lowest numbers.
 #include <gtest/gtest.h>
 
 #include <limits>

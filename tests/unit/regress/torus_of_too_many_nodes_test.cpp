@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: the product of a torus's dimensions wrapped to zero. route() divides by the product, so
-// SIGFPE ended the process. Method: dimensions whose product is above, or just below, the largest
-// number of ranks.
+// SIGFPE ended the process. Method: tests parse dimensions whose product is above, or just below,
+// the largest number of ranks.
 #include <gtest/gtest.h>
 
 #include "tools/simulate/topology.hpp"

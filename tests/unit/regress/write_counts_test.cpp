@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a request to wait for a number of writes was served on networks that do not count writes,
-// and the wire read past the end of its batch table, which was empty. Method: requests to a rank
-// whose network delivers writes in order and counts none.
+// and the wire read past the end of its batch table, which was empty.
+// Method: the test sends requests to a rank whose network delivers writes in order and counts none.
 #include <gtest/gtest.h>
 
 #include "run/onesided/service.hpp"

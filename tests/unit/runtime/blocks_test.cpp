@@ -2,7 +2,7 @@
 // Goal: invalid counts and displacements of a call are refused. Calls keep copies of the arrays,
 // which are compared by value. Plans for calls with counts are found again, and evicted when
 // unused.
-// Method: calls with few elements, and a cache of plans without a job.
+// Method: tests use calls with few elements, and a cache of plans without a job.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: with the default settings, the put targets of jobs of any size fit into the segment. A bank
 // has a cell for every message that a rank may get, and the size of all banks is bounded.
-// Method: layouts for different numbers of ranks. A fixed number of banks, such as 128, would not
-// fit 16,384 ranks. For bulk banks, calls of several sizes are bound and their banks checked.
+// Method: tests compute layouts for different numbers of ranks, and bind calls of several sizes to
+// see which bulk banks they use. A fixed number of banks, such as 128, would not fit 16,384 ranks.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"

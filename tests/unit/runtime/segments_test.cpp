@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: segments_needed() computes the number of segments of a call from one generated program.
-// Method: every algorithm of the registry, on several layouts. Programs of two, three and eight
-// segments must give equal numbers; a program of one segment gives this number, or less if its
-// blocks are sent together. For direct delivery: sizes up to which a call fits as a whole.
+// Method: for every algorithm of the registry, on several layouts, programs of two, three and eight
+// segments must give equal numbers. A program of one segment gives this number, or less if its
+// blocks are sent together. With direct delivery, tests search sizes up to which a call fits as a
+// whole.
 #include <gtest/gtest.h>
 
 #include "collectives/registry.hpp"

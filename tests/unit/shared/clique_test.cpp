@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: from equal verdicts (lists of the ranks that each rank has mapped) all ranks compute equal
 // groups, whose members have all mapped each other.
-// Method: chosen cases, and random graphs whose groups are checked pair by pair.
+// Method: tests use handmade cases, and random graphs whose groups are checked pair by pair.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a segment is sealed and sparse. A card that differs from the segment to which it leads is
 // refused, and the difference is named.
-// Method: cards with one changed field.
+// Method: each test changes one field of a card.
 #include "link/shared/segment.hpp"
 
 #include <fcntl.h>
@@ -63,10 +63,10 @@ TEST(SegmentCard, ACardIsReadBack) {
     const Segment segment = create();
     const auto bytes = std::as_bytes(std::span(&segment.card(), 1));
     EXPECT_EQ(SegmentCard::from_bytes(bytes).value(), segment.card());
-    EXPECT_FALSE(SegmentCard::from_bytes(bytes.first(60)).ok());
-    std::vector<std::byte> other(bytes.begin(), bytes.end());
-    other[0] ^= std::byte{1};
-    const auto refused = SegmentCard::from_bytes(other);
+    EXPECT_FALSE(SegmentCard::from_bytes(bytes.first(bytes.size() - 1)).ok());
+    std::vector<std::byte> other_kind(bytes.begin(), bytes.end());
+    other_kind[0] ^= std::byte{1};  // a card begins with its kind
+    const auto refused = SegmentCard::from_bytes(other_kind);
     ASSERT_FALSE(refused.ok());
     EXPECT_NE(refused.failure().text.find("kind"), std::string::npos);
 }

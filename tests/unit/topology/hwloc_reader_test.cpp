@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the reader returns the cores that the kernel lets this process use, and the distances of
 // devices from processors.
-// Method: comparison with the affinity mask, whole and reduced to one processor. two_packages.xml
-// describes a machine of two packages: processors 0 and 1 with the device on bus 0x01, and 2 and 3
-// with the device on bus 0x81.
+// Method: cores are compared with the affinity mask, whole and reduced to one processor.
+// two_packages.xml describes a machine of two packages: processors 0 and 1 with the device on bus
+// 0x01, and 2 and 3 with the device on bus 0x81.
 #include "topology/hwloc_reader.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a long wait sleeps between polls, but not while peers use the rank. Served requests,
 // arrivals and completions end the sleep, even if the awaited event has not happened.
-// Method: a port that returns the events that the test sets.
+// Method: a port returns the events that the test sets.
 #include <gtest/gtest.h>
 
 #include "link/wire/wire.hpp"

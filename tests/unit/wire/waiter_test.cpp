@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a wait pauses between polls if earlier waits ended during pauses, and otherwise yields.
-// Method: waits that end after a given number of polls, or at the first yield.
+// Method: tests simulate waits that end after a given number of polls, or at the first yield.
 #include "link/wire/waiter.hpp"
 
 #include <gtest/gtest.h>

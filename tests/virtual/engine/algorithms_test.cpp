@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: every algorithm of the registry gives right results on the virtual wire for every delivery
 // order.
-// Method: the specs of specs_to_try(), for several sizes, roots, segments, seeds and element types,
-// and for blocks of different sizes where all ranks know the counts. Half of the calls are in
-// place, and successive calls use the same slots.
+// Method: the test runs the specs of specs_to_try(), for several sizes, roots, segments, seeds and
+// element types, and for blocks of different sizes where all ranks know the counts. Half of the
+// calls are in place, and successive calls use the same slots.
 #include <numeric>
 
 #include "tests/support/full_mode.hpp"

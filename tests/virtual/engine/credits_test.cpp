@@ -2,7 +2,7 @@
 // Goal: on one node a long stream of one-way calls needs no barrier, for any order of roots, and
 // gives right results. A rank that waits for a credit reports the wait. If ranks disagree about a
 // call of the stream, some call fails.
-// Method: one stream for each pattern of roots, with ranks that pause at random. The bank watch
+// Method: ranks that pause at random make one stream for each pattern of roots. The bank watch
 // reports every early write.
 #include <gtest/gtest.h>
 

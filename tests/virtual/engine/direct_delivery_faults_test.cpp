@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: direct delivery into buffers on other nodes gives right results for every delivery order.
 // Programs that the verifier rejects give wrong results.
-// Method: many calls on virtual nodes, over the virtual network, and with the real wire over a
-// virtual fabric with each notify strategy. Then programs with one wait removed, or with ranks that
-// expose their memory too early, each rank on its own node.
+// Method: ranks on virtual nodes make many calls over the virtual network, and with the real wire
+// over a virtual fabric with each notify strategy. Then programs run with one wait removed, or with
+// ranks that expose their memory too early, each rank on its own node.
 #include <gtest/gtest.h>
 
 #include <algorithm>

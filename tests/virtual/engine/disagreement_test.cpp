@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a call about which ranks disagree fails on all ranks within seconds, and each failure names
 // both calls. A rank that never calls is reported; the wait ends only if abort_on_timeout is set.
-// Method: one thread for each of four ranks, on one, two and four nodes. Some ranks make a
-// different call.
+// Method: each of four ranks has a thread, on one, two and four nodes. Some ranks make a different
+// call.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the fused form of a program gives bit for bit the result of its steps, also if only some
 // ranks run the fused form. Rank threads use shared memory without a data race.
-// Method: the same calls on one node, with one thread for each rank, run three times: by steps,
-// fused, and with a random choice for each rank.
+// Method: one thread for each rank makes the same calls on one node three times: by steps, fused,
+// and with a random choice for each rank.
 #include <gtest/gtest.h>
 
 #include <deque>

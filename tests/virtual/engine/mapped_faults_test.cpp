@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: ranks that use each other's memory get right results for every timing. Programs that the
 // verifier rejects give wrong results.
-// Method: many calls on a virtual node with ranks of random speed. Then programs with one fault: a
-// peer does not signal that it is done, an owner does not wait for that signal, or an owner writes
-// to its exposed buffer. Also a peer that describes its memory wrongly, and a kernel that refuses
-// access to a peer's memory.
+// Method: ranks of random speed make many calls on a virtual node. Then programs run with one
+// fault: a peer does not signal that it is done, an owner does not wait for that signal, or an
+// owner writes to its exposed buffer. Last, a peer describes its memory wrongly, and the kernel
+// refuses access to a peer's memory.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: on every fabric, each active message is handled once and in order, and nested messages
 // between all pairs complete. Malformed messages fail the wire.
-// Method: the real wire over the virtual fabric, with one seed for each run. Each message has a
-// number and a depth, and its handler sends more messages to random ranks.
+// Method: the real wire runs over the virtual fabric, with one seed for each run. Each message has
+// a number and a depth, and its handler sends more messages to random ranks.
 #include "run/onesided/messages.hpp"
 
 #include "tests/support/onesided_ranks.hpp"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: each notify strategy is right on every fabric that keeps the promises that the strategy
 // needs, and fails on a fabric that breaks one of them.
-// Method: the real wire and engine on a virtual fabric that keeps only these promises and is
-// otherwise as adversarial as possible, with random scripts and a check of each flag. With a broken
-// promise some flag must be raised before its data has arrived, and the notify watch must name it.
+// Method: the real wire and engine run random scripts on a virtual fabric that keeps only these
+// promises and is otherwise as adversarial as possible; each flag is checked. With a broken promise
+// some flag must be raised before its data has arrived, and the notify watch must name it.
 #include <gtest/gtest.h>
 
 #include <deque>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fence, quiet, signals and atomic operations work on every fabric that keeps the promises
-// of its setting. Controls: they fail if the fabric breaks a promise.
-// Method: the real wire over the virtual fabric, with one seed for each run. Each rank of a ring
-// puts data and a flag to the next rank, which checks the data. Without the fence, or with a broken
-// promise, some seed must show old data after a new flag.
+// Goal: fence, quiet, signals and atomic operations work on every fabric that keeps the promises of
+// its setting. Controls: they fail if the fabric breaks a promise.
+// Method: the real wire runs over the virtual fabric, with one seed for each run. Each rank of a
+// ring puts data and a flag to the next rank, which checks the data. Without the fence, or with a
+// broken promise, some seed must show old data after a new flag.
 #include <numeric>
 
 #include "tests/support/onesided_ranks.hpp"
@@ -282,6 +282,7 @@ TEST(OneSided, AtomicOperationsOfLocalAndRemoteRanksAddUp) {
 TEST(OneSided, CompareSwapStoresOnlyOnAMatch) {
     Ranks ranks(counted(), {0, 1}, 7);
     std::uint64_t old = 0;
+    // An Atomic: kind, width in bytes, address, operand, value to compare with.
     ASSERT_TRUE(ranks[0].change(1, {RequestKind::swap, 8, ranks.at(kFlag), 5, 0}, old));
     EXPECT_EQ(old, 0U);
     ASSERT_TRUE(ranks[0].change(1, {RequestKind::compare_swap, 8, ranks.at(kFlag), 9, 4}, old));

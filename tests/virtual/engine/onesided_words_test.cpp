@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: atomic operations of all kinds, strided transfers, streams and quiets with a deadline work
-// on every fabric.
-// Method: the real wire over the virtual fabric, compared with a serial model of each word.
+// on every fabric. Method: the real wire runs over the virtual fabric, and a serial model gives the
+// contents of each word.
 #include <numeric>
 
 #include "tests/support/onesided_ranks.hpp"

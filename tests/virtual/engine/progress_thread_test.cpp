@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a progress thread advances calls that its rank has started, while the rank executes other
 // code, and shares the engine with the rank's own calls without a data race.
-// Method: one thread and one progress thread for each rank, on an adversarial virtual wire of two
+// Method: each rank has a thread and a progress thread, on an adversarial virtual wire of two
 // nodes. The thread sanitizer reports a missing lock.
 #include "run/execute/progress_thread.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: exchanges with several segments in flight give right results for every order of delivery,
 // also if segments reuse the copies of slots several times.
-// Method: calls with adversarial delivery, for random layouts and sizes, in place and not. Negative
-// controls: the same programs with too few copies of slots, or without credits, give a wrong result
-// for some seed.
+// Method: calls with adversarial delivery run for random layouts and sizes, in place and not.
+// Negative controls: the same programs with too few copies of slots, or without credits, give a
+// wrong result for some seed.
 #include <gtest/gtest.h>
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the engine executes every kind of step and every form of block.
-// Method: handwritten programs, each for one feature. The verifier proves each program. Then random
+// Method: each handwritten program tests one feature. The verifier proves each program. Then random
 // overlapping calls of all programs run on the virtual network, and must give the results that the
 // contracts state.
 #include <gtest/gtest.h>

@@ -2,8 +2,8 @@
 // Goal: immediates and requests that this library never sends do no harm; the wire fails and
 // reports the reason. Without the checks, a process that reaches the endpoint could use a cell
 // number out of range to write a rank's memory.
-// Method: a port that returns selected immediates, at the limits and at random, and requests with
-// each field out of range.
+// Method: a port returns immediates at the limits and at random, and each field of a request is set
+// out of range.
 #include <gtest/gtest.h>
 
 #include <cstring>

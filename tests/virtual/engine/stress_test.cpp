@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the engine keeps the bank rule, never hangs, and gives right results for every delivery
-// order.
-// Method: random scripts of mixed calls on overlapping teams, on a virtual network, for many seeds.
+// order. Method: for many seeds, random scripts make mixed calls on overlapping teams, on a virtual
+// network.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -177,7 +177,7 @@ const std::byte* bytes_of(const std::uint64_t& word) {
     return reinterpret_cast<const std::byte*>(&word);
 }
 
-/// One thread's operations, and its model of the words.
+/// One thread's operations, and its model of the words that only this thread writes.
 class Worker {
   public:
     Worker(SharedRanks& shared, Rank rank, std::size_t thread, std::uint64_t seed)

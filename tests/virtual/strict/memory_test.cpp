@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a rank registers with the network only the memory in use, not its whole segment. Peers
 // reach memory that is registered later, and only registered memory.
-// Method: two ports in a job of 2,304 ranks, with sparse segments, on the strict provider, which
+// Method: two ports of a job of 2,304 ranks have sparse segments on the strict provider, which
 // counts registered bytes. Weft or the provider chooses the keys. The control registers a whole
 // segment.
 #include <gtest/gtest.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: a steady-state call makes one write for each message of its schedule, and no other
 // libfabric call that moves data, if the provider grants two targets in a write or puts are small.
-// Method: four ranks in one process, each with the real engine, wire and port, on the strict
-// provider, which counts writes and reads. A separate write for a flag, or a credit in each call,
-// would raise the count. The last test has one target in a write, so a flag needs its own write.
+// Method: four ranks in one process have the real engine, wire and port, on the strict provider,
+// which counts writes and reads. A separate write for a flag, or a credit in each call, would raise
+// the count. The last test has one target in a write, so a flag needs its own write.
 #include <gtest/gtest.h>
 
 #include <chrono>
