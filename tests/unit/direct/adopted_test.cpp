@@ -250,6 +250,14 @@ std::uint64_t object_bytes(const base::FileDescriptor& copy) {
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
+/// Fills and adopts the memory. Returns a descriptor of the object that holds it.
+base::FileDescriptor adopted_object(DirectMemory& direct, const Pages& pages) {
+    fill(pages.at(), pages.bytes(), 1);
+    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
+    direct.unexpose(exposure);
+    return base::FileDescriptor(::dup(static_cast<int>(exposure.reach.object)));
+}
+
 /// One in 64 uses rechecks one entry of the table of ranges, so 64 * 300 uses recheck all entries.
 TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
     DirectMemory direct(own_peer());
@@ -258,11 +266,8 @@ TEST_F(Adopted, FreedMemoryIsReleasedWhenOtherBuffersAreUsed) {
     base::FileDescriptor copy;
     {
         const Pages freed(16'384);
-        fill(freed.at(), freed.bytes(), 1);
-        const auto exposure = direct.expose(freed.at(), freed.bytes(), Access::read);
-        copy = base::FileDescriptor(::dup(static_cast<int>(exposure.reach.object)));
+        copy = adopted_object(direct, freed);
         EXPECT_GE(object_bytes(copy), freed.bytes());
-        direct.unexpose(exposure);
     }
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());
     EXPECT_EQ(object_bytes(copy), 0U);
@@ -273,10 +278,7 @@ TEST_F(Adopted, AFreedPartOfABufferIsReleasedWhenOthersAreUsed) {
     const Pages kept(16);
     adopt(direct, kept.at(), kept.bytes());
     const Pages pages(16'384);
-    fill(pages.at(), pages.bytes(), 1);
-    const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
-    const base::FileDescriptor copy(::dup(static_cast<int>(exposure.reach.object)));
-    direct.unexpose(exposure);
+    const base::FileDescriptor copy = adopted_object(direct, pages);
     constexpr std::size_t kFirst = 16 * kPage;
     ASSERT_EQ(::munmap(pages.at() + kFirst, pages.bytes() - kFirst), 0);
     for (int i = 0; i < 64 * 300; ++i) adopt(direct, kept.at(), kept.bytes());

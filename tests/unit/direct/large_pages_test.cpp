@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: large pages are tried as long as the kernel makes them quickly. Method: the test reports
-// invented attempts: whether the kernel made the page, and the time that it took.
+// Goal: large pages are tried while the kernel makes them quickly. Method: the test reports
+// invented attempts: whether the kernel made the page, and the time that this took.
 #include <gtest/gtest.h>
 
 #include "link/direct/remapped_range.hpp"

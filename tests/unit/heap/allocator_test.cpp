@@ -55,7 +55,7 @@ class Sequence {
         if (offset == kNoOffset) {
             ++failures_;
             EXPECT_EQ(heap_.statistics(), before);
-            // A free range of this size would hold the block, wherever the range begins.
+            // A free range of this size would hold the block for any start of the range.
             EXPECT_LT(before.bytes_free_largest, request.bytes + request.alignment + kHeapGranule);
             offsets_.push_back(0);
             return;

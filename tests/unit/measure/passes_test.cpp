@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: local costs come from the median pass among those in which the machine is fast, remote
-// costs from the median of all passes, and times of copies from the median of each size. The
-// latency of flags shows whether the machine changed its speed (mode).
+// Goal: local costs come from the median of the passes in which the machine is fast, remote costs
+// from the median of all passes, and times of copies from the median of each size. The latency of
+// flags shows whether the machine changed its speed (mode).
 #include "tools/measure/passes.hpp"
 
 #include <gtest/gtest.h>

@@ -51,11 +51,11 @@ TEST(Layout, ALayoutAgreesWithItsTable) {
         std::vector<Rank> node_of;
         const bool equal_nodes = random.chance(1, 2);
         const std::uint64_t nodes = 1 + random.below(6);
+        // Different numbers, neither sorted nor dense.
         for (std::uint64_t node = 0; node < nodes; ++node)
-            node_of.insert(
-                node_of.end(), equal_nodes ? 3 : 1 + random.below(4),
-                static_cast<Rank>(7 * node % 11));  // different, neither sorted nor dense
-        if (trial % 3 == 0)                         // ranks of a node are not adjacent
+            node_of.insert(node_of.end(), equal_nodes ? 3 : 1 + random.below(4),
+                           static_cast<Rank>(7 * node % 11));
+        if (trial % 3 == 0)  // ranks of a node are not adjacent
             for (Rank& node : node_of) node = static_cast<Rank>(random.below(nodes));
         expect_agrees(Layout::of(node_of), node_of);
     }

@@ -43,8 +43,8 @@ Verdict judge(const std::vector<Program>& programs) {
     return verdict;
 }
 
-/// Replaces the operands of the last reduction of rank 1234, which combines the rank's own sum over
-/// ranks 0 to 2047 (output) with that of ranks 2048 to 4095 (slot 11).
+/// Replaces the operands of the last reduction of rank 1234, which combines the sum of ranks 0 to
+/// 2047 (output) with the sum of ranks 2048 to 4095 (slot 11).
 void replace_last_operands(std::vector<Program>& programs, std::vector<Block> operands) {
     Program& program = programs[1234];
     Step& step = program.steps.back();

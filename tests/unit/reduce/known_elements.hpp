@@ -27,20 +27,13 @@ namespace weft::run {
 template <class F>
 const std::vector<F>& special_values() {
     using Limits = std::numeric_limits<F>;
-    static const std::vector<F> values = {F{0},
-                                          -F{0},
-                                          F{1},
-                                          -F{1},
-                                          F{2},
-                                          Limits::infinity(),
-                                          -Limits::infinity(),
-                                          Limits::quiet_NaN(),
-                                          -Limits::quiet_NaN(),
-                                          Limits::denorm_min(),
-                                          -Limits::denorm_min(),
-                                          Limits::min(),
-                                          Limits::max(),
-                                          Limits::lowest()};
+    static const std::vector<F> values = [] {
+        std::vector<F> list{2, Limits::min(), Limits::max(), Limits::lowest()};
+        for (const F value :
+             {F{0}, F{1}, Limits::infinity(), Limits::quiet_NaN(), Limits::denorm_min()})
+            list.insert(list.end(), {value, -value});
+        return list;
+    }();
     return values;
 }
 

@@ -83,7 +83,7 @@ TEST(DirectDeliveryFaults, UnchangedProgramsAreRightWithEachNotification) {
 
 // --- faults --------------------------------------------------------------------------------------
 
-/// Removes the first wait for a step of this kind. Returns false if there is no such wait.
+/// Removes the first wait for a step of this kind. Returns false if no wait exists.
 bool drop_wait_for(Programs& programs, StepKind kind) {
     for (const Program& sender : programs) {
         for (const Step& step : sender.steps) {

@@ -93,10 +93,9 @@ Outputs run_plans(const Plans& plans, Form form) {
 void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
     const std::uint64_t blocks = 2 * static_cast<std::uint64_t>(ranks);
     for (Rank root = 0; root < ranks; ++root) {
-        plans.push_back(
-            {.collective = "gather", .algorithm = "flat", .elements = blocks, .root = root});
-        plans.push_back(
-            {.collective = "scatter", .algorithm = "flat", .elements = blocks, .root = root});
+        for (const char* collective : {"gather", "scatter"})
+            plans.push_back(
+                {.collective = collective, .algorithm = "flat", .elements = blocks, .root = root});
         plans.push_back({.collective = "reduce",
                          .algorithm = "flat",
                          .elements = 2,
@@ -125,10 +124,11 @@ void add_one_way(std::vector<CallPlan>& plans, Rank ranks) {
                          .elements = elements,
                          .algebra = Algebra::affine});
     }
-    plans.push_back(
-        {.collective = "exscan", .algorithm = "linear", .elements = 2, .algebra = Algebra::affine});
-    plans.push_back(
-        {.collective = "scan", .algorithm = "linear", .elements = 2, .algebra = Algebra::affine});
+    for (const char* collective : {"exscan", "scan"})
+        plans.push_back({.collective = collective,
+                         .algorithm = "linear",
+                         .elements = 2,
+                         .algebra = Algebra::affine});
     plans.push_back({.collective = "allgather", .algorithm = "direct", .elements = blocks});
     plans.push_back({.collective = "alltoall",
                      .algorithm = "direct",

@@ -102,15 +102,10 @@ void expect_caught(const Pair& pair) {
     ADD_FAILURE() << to_text(pair.plan) << ": " << kControlSeeds << " seeds show no early flag";
 }
 
-/// Returns the conduct of a fabric that keeps only this promise.
-FabricConduct keeping(bool FabricConduct::*promise) {
+/// Returns the conduct of a fabric that keeps only these promises.
+FabricConduct keeping(auto... promises) {
     FabricConduct conduct = kNoPromises;
-    conduct.*promise = true;
-    return conduct;
-}
-FabricConduct keeping(bool FabricConduct::*one, bool FabricConduct::*other) {
-    FabricConduct conduct = keeping(one);
-    conduct.*other = true;
+    ((conduct.*promises = true), ...);
     return conduct;
 }
 

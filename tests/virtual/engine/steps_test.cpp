@@ -359,17 +359,8 @@ HandMade swapped_blocks() {
 }
 
 std::vector<HandMade> all_hand_made() {
-    std::vector<HandMade> all;
-    all.push_back(both_ways());
-    all.push_back(read_in_place());
-    all.push_back(put_into_output());
-    all.push_back(two_scans(2));
-    all.push_back(two_scans(7));
-    all.push_back(published_sum());
-    all.push_back(transpose());
-    all.push_back(forwarded_slot());
-    all.push_back(swapped_blocks());
-    return all;
+    return {both_ways(),     read_in_place(), put_into_output(), two_scans(2),    two_scans(7),
+            published_sum(), transpose(),     forwarded_slot(),  swapped_blocks()};
 }
 
 std::vector<std::uint64_t> elements_of(const HandMade& made, Rank size) {

@@ -96,9 +96,8 @@ std::uint64_t immediate(std::uint64_t cell, std::uint64_t kind) {
 TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
     EXPECT_FALSE(Arrivals({immediate(kCells - 1, 0)}).failed()) << "the last cell";
     EXPECT_TRUE(Arrivals({immediate(kCells, 0)}).failed());
-    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 0)}).failed());
-    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 1)}).failed());
-    EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, 2)}).failed());
+    for (const std::uint64_t kind : {0, 1, 2})
+        EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, kind)}).failed()) << "the largest number";
     EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, 3)}).failed()) << "no rank 3";
     EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, 3)}).failed())
         << "rank 1 is local";
