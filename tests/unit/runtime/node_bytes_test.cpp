@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: binding computes the number of bytes of user buffers that the ranks of a node access in
-// place in a call. The engine uses this number to decide whether stores bypass the caches.
+// Goal: for a program that uses buffers in place, binding computes the bytes that the ranks of a
+// node access in their buffers: the bytes of this rank, times the number of ranks. From this
+// number, the engine decides whether stores bypass the caches.
 // Method: tests bind programs with buffers of known size.
 #include <gtest/gtest.h>
 
@@ -34,16 +35,15 @@ std::uint64_t node_bytes(std::string_view collective, const char* spec, Rank ran
     return bound->node_bytes;
 }
 
-/// Input and output of each of the six ranks.
-TEST(NodeBytes, BuffersOfAllRanksAreCounted) {
+TEST(NodeBytes, InputAndOutputOfAllRanksAreCounted) {
     EXPECT_EQ(node_bytes("alltoall", "mapped", 0), 6 * 2 * kBytes);
     EXPECT_EQ(node_bytes("allgather", "mapped", 0), 6 * (kBytes + kBytes / 6));
     EXPECT_EQ(node_bytes("allreduce", "mapped", 3), 6 * 2 * kBytes);
-    EXPECT_EQ(node_bytes("broadcast", "mapped", 3), 6 * kBytes) << "input or output";
+    EXPECT_EQ(node_bytes("broadcast", "mapped", 3), 6 * kBytes) << "output";
 }
 
-/// A rank that exposes no memory counts the memory of peers that it uses.
-TEST(NodeBytes, MemoryThatThisRankUsesIsCounted) {
+/// A receiver of a scatter reads the root's buffer in place, and writes one block of its output.
+TEST(NodeBytes, ARankThatExposesNoBufferCountsItsOwnOutput) {
     EXPECT_EQ(node_bytes("scatter", "mapped", 0), 6 * kBytes / 6);
 }
 

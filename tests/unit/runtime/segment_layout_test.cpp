@@ -58,8 +58,9 @@ TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
         const base::BankClass found = banks_of(shape, "broadcast", bytes);
         EXPECT_GE(found.bytes, bytes);
         EXPECT_LE(found.banks, banks_before) << bytes;
-        const bool is_small_class = found.banks > SegmentLayout::kBulkBanks;
-        EXPECT_LE(found.total_bytes(), (is_small_class ? 5 : 8) * kMebibyte) << bytes;
+        // At most 256 small banks of 17 KiB, or four large banks of 2 MiB.
+        const bool is_small = found.banks > SegmentLayout::kBulkBanks;
+        EXPECT_LE(found.total_bytes(), (is_small ? 5 : 8) * kMebibyte) << bytes;
         banks_before = found.banks;
     }
     EXPECT_EQ(banks_before, SegmentLayout::kBulkBanks);

@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(OfEachCollective, Segments,
                                            collectives::collectives().end()),
                          [](const auto& instance) { return std::string(instance.param); });
 
-/// Four segments in flight would need eight copies of a slot, and a bank of 2 MiB holds fewer.
+/// Segments in flight need eight copies of each slot. One at a time, they need only two.
 TEST(SegmentsInFlight, RunOneAtATimeIfABankHasNoRoomForTheirSlots) {
     BindOptions options = options_of(2U << 20);
     options.shape.copied_bytes = 1U << 20;

@@ -188,6 +188,7 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     using run::onesided::kPayloadSharedBits;
     // Offset of the word, value, and whether the value is added instead of stored.
     std::vector<run::Signal> signals{{kBegin, 1, false}, {kBegin + 8, 0, false}};
+    // Each format divides kPayloadSharedBits between the number of the word and the value.
     for (const unsigned bits : run::onesided::kPayloadWordBits) {
         const std::uint64_t last = kBegin + (std::uint64_t{8} << bits) - 8;
         const std::uint64_t value_max = (std::uint64_t{1} << (kPayloadSharedBits - bits)) - 1;
@@ -204,9 +205,9 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
         EXPECT_EQ(received.adds, signal.adds);
     }
     EXPECT_FALSE(run::onesided::payload_of({kBegin, 0, false}, kFromHeap)) << "0 means no payload";
-    EXPECT_FALSE(run::onesided::payload_of({kBegin - 8, 1, false}, kFromHeap));
+    EXPECT_FALSE(run::onesided::payload_of({kBegin - 8, 1, false}, kFromHeap)) << "before the heap";
     const std::uint64_t end = kBegin + (std::uint64_t{8} << run::onesided::kPayloadWordBits[0]);
-    EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap));
+    EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap)) << "no format has the word";
     for (const std::uint64_t offset : {std::uint64_t{4096}, std::uint64_t{4096 + 63 * 8}, kBegin}) {
         const auto payload = run::onesided::payload_of({offset, 1, true}, kWithTeamWords);
         ASSERT_TRUE(payload) << offset;
