@@ -39,8 +39,8 @@ class ScriptedPort final : public FabricPort {
     }
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         const std::size_t count = std::exchange(events_.immediates, 0);
-        // Kind 3 of link::Arrival, a counted write. Batch numbers of rank 1 begin at 64.
-        constexpr std::uint64_t kWriteOfRank1 = (std::uint64_t{64} << 2) | 3;
+        constexpr std::uint64_t kWriteOfRank1 =  // of its first batch
+            WriteCounts::kBatches << kArrivalBits | static_cast<std::uint64_t>(Arrival::write);
         for (std::size_t i = 0; i < count; ++i) immediates[i] = kWriteOfRank1;
         return count;
     }

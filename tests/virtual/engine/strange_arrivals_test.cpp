@@ -16,6 +16,8 @@
 namespace weft::test {
 namespace {
 
+using link::Arrival;
+
 constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kCellsEnd = kSegmentBytes / 2;  ///< offset after the last cell
 constexpr std::uint64_t kCells = kCellsEnd / sizeof(base::Cell);
@@ -88,29 +90,30 @@ class Arrivals {
     link::Wire wire_;
 };
 
-/// Returns the immediate of a cell (of rank and batch for kind 3); link::Arrival lists the kinds.
-std::uint64_t immediate(std::uint64_t cell, std::uint64_t kind) {
-    return cell << 2 | kind;
+/// Returns the immediate of a cell, or for Arrival::write of a rank's batch.
+std::uint64_t immediate(std::uint64_t number, Arrival kind) {
+    return number << link::kArrivalBits | static_cast<std::uint64_t>(kind);
 }
 
 TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
-    EXPECT_FALSE(Arrivals({immediate(kCells - 1, 0)}).failed()) << "the last cell";
-    EXPECT_TRUE(Arrivals({immediate(kCells, 0)}).failed());
-    for (const std::uint64_t kind : {0, 1, 2})
+    EXPECT_FALSE(Arrivals({immediate(kCells - 1, Arrival::whole)}).failed()) << "the last cell";
+    EXPECT_TRUE(Arrivals({immediate(kCells, Arrival::whole)}).failed());
+    for (const Arrival kind : {Arrival::whole, Arrival::piece, Arrival::header})
         EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, kind)}).failed()) << "the largest number";
-    EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, 3)}).failed()) << "no rank 3";
-    EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, 3)}).failed())
+    EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, Arrival::write)}).failed())
+        << "no rank 3";
+    EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, Arrival::write)}).failed())
         << "rank 1 is local";
-    EXPECT_FALSE(Arrivals({immediate(2 * link::WriteCounts::kBatches, 3)}).failed());
+    EXPECT_FALSE(Arrivals({immediate(2 * link::WriteCounts::kBatches, Arrival::write)}).failed());
     EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).failed())
         << "a signal, though the ranks have not agreed on signals in immediates";
-    EXPECT_TRUE(Arrivals({immediate(5, 1)}, link::Notify::delivery).failed())
+    EXPECT_TRUE(Arrivals({immediate(5, Arrival::piece)}, link::Notify::delivery).failed())
         << "with Notify::delivery no put is sent in pieces";
 }
 
 TEST(StrangeArrivals, ArrivalsWithTooManyPiecesFailTheWire) {
     const auto failed = [](std::size_t headers, std::uint64_t pieces) {
-        const std::deque<std::uint64_t> immediates(headers, immediate(5, 2));
+        const std::deque<std::uint64_t> immediates(headers, immediate(5, Arrival::header));
         return Arrivals(immediates, link::Notify::immediate, pieces).failed();
     };
     constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << 30;  // limit of the wire
