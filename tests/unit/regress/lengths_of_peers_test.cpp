@@ -127,6 +127,7 @@ TEST(LengthsOfPeers, TracesAreReadWithinTheirBounds) {
 }
 
 TEST(LengthsOfPeers, LengthsAreCheckedBeforeTextsAreGathered) {
+    // Words of the longest text and of this rank's text, number of ranks.
     EXPECT_TRUE(check_longest(2, 2, 1).ok());
     EXPECT_TRUE(check_longest(std::uint64_t{1} << 17, 2, 4096).ok());
     const auto longer = check_longest((std::uint64_t{1} << 17) + 1, 2, 4096);
@@ -142,7 +143,7 @@ TEST(LengthsOfPeers, LengthsAreCheckedBeforeTextsAreGathered) {
 TEST(RegistrationKeys, KeysCannotBeGuessed) {
     std::set<std::uint64_t> all;
     for (int endpoint = 0; endpoint < 50; ++endpoint) {
-        const auto keys = link::draw_keys(67, 8, false);
+        const auto keys = link::draw_keys(67, /*key_bytes=*/8, /*small=*/false);
         ASSERT_TRUE(keys.ok());
         for (const std::uint64_t key : *keys) {
             EXPECT_NE(key, ~std::uint64_t{0}) << "FI_KEY_NOTAVAIL";
@@ -153,13 +154,13 @@ TEST(RegistrationKeys, KeysCannotBeGuessed) {
     // A sixteenth of uniform keys, 209 of 3350, are expected below 2^60.
     EXPECT_GT(*all.rbegin(), std::uint64_t{1} << 60);
     EXPECT_LT(*std::next(all.begin(), 67), std::uint64_t{1} << 60);
-    const auto narrow = link::draw_keys(67, 4, false);
+    const auto narrow = link::draw_keys(67, /*key_bytes=*/4, /*small=*/false);
     ASSERT_TRUE(narrow.ok());
     for (const std::uint64_t key : *narrow) EXPECT_LT(key, 0xffff'ffffU);
-    const auto tiny = link::draw_keys(3, 1, false);
+    const auto tiny = link::draw_keys(3, /*key_bytes=*/1, /*small=*/false);
     ASSERT_TRUE(tiny.ok());
     EXPECT_EQ(tiny->back(), 3U) << "one byte: consecutive keys";
-    const auto small = link::draw_keys(3, 8, true);
+    const auto small = link::draw_keys(3, /*key_bytes=*/8, /*small=*/true);
     ASSERT_TRUE(small.ok());
     EXPECT_EQ(small->back(), 3U) << "the profile requires small keys";
 }

@@ -88,6 +88,7 @@ TEST(Blocks, ExtentsAreSortedAndMerged) {
 TEST(Blocks, OverlapsBetweenBlocksAreDetected) {
     std::array<std::byte, 64> memory{};
     const std::byte* const at = memory.data();
+    // An extent has an offset and a size.
     EXPECT_FALSE(overlap(at, {{0, 4}, {8, 4}}, at, {{4, 4}, {12, 4}}));
     EXPECT_TRUE(overlap(at, {{0, 4}, {8, 4}}, at, {{4, 5}}));
     EXPECT_TRUE(overlap(at + 8, {{0, 4}}, at, {{0, 1}, {11, 1}}));

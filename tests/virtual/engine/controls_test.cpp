@@ -31,7 +31,7 @@ struct BankRuleRun {
     std::uint32_t banks = kBanks;  ///< number in the region; `window` may assume a different one
     WindowMaker window;            ///< makes the broken rule; empty: the correct rule
     bool falsely_synchronizing = false;  ///< calls without data falsely claim to synchronize
-    bool small = false;     ///< manage the small banks, for payloads that do not fit into a cell
+    bool small = false;     ///< manages the small banks, for payloads that do not fit into a cell
     bool one_node = false;  ///< all ranks are local peers; credits replace barriers
 };
 
