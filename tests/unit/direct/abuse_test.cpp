@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <memory>
 #include <vector>
 
 #include "base/random.hpp"

@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <new>
 

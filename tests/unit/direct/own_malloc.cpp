@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: if the program has its own allocator, automatic mode adopts no memory, as the allocator may
 // rely on system calls that clear pages. Method: this program defines malloc() and free().
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cstddef>

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <set>
-#include <vector>
 
 namespace weft::lab {
 namespace {

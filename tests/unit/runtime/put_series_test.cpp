@@ -4,8 +4,6 @@
 // Method: rank 0 puts to ranks 1 to 5 in this order, with different ranks on its node.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "collectives/registry.hpp"
 #include "run/bind/bind.hpp"
 

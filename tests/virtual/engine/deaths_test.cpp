@@ -8,8 +8,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <deque>
 #include <optional>
 
 #include "run/team/agreement_exchange.hpp"

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <regex>

@@ -3,7 +3,6 @@
 // number of ranks from 1 to 64 and order of deliveries.
 // Method: all reducing collectives with the algorithms of the registry sum values that are hard to
 // round, on the virtual wire.
-#include <deque>
 
 #include "run/reduce/exact_sum.hpp"
 #include "tests/support/call.hpp"

@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <memory>
 #include <vector>
 
 #include "collectives/registry.hpp"

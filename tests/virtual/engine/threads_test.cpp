@@ -9,7 +9,6 @@
 // Control: threads whose waits keep the lock make no progress.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <deque>
 #include <numeric>
 #include <set>

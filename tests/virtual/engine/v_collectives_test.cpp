@@ -8,8 +8,6 @@
 
 #include <cstring>
 #include <deque>
-#include <map>
-#include <numeric>
 
 #include "tests/support/draw_calls.hpp"
 #include "tests/support/exchange.hpp"

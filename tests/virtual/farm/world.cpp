@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "collectives/registry.hpp"
 #include "plan/schedule/localize.hpp"
