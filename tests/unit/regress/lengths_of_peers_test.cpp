@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <set>
 
-#include "base/random.hpp"
 #include "link/fabric/keys.hpp"
 #include "run/job/cards.hpp"
 #include "run/memory/registered_memory.hpp"

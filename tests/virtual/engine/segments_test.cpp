@@ -8,7 +8,6 @@
 
 #include <functional>
 
-#include "plan/schedule/interleave.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/support/full_mode.hpp"
 #include "tests/support/generate_all.hpp"

@@ -12,7 +12,6 @@
 #include "collectives/registry.hpp"
 #include "link/fabric/port.hpp"
 #include "run/bind/bind.hpp"
-#include "run/execute/inquiry.hpp"
 #include "run/job/real_engine.hpp"
 #include "tests/virtual/strict/strict_fabric.hpp"
 
