@@ -131,7 +131,7 @@ TEST(PeerWindows, AnObjectThatDiffersFromItsDescriptionIsNotMapped) {
     EXPECT_FALSE(maps(Object(7, "weft-segment").reach));
     EXPECT_FALSE(maps(Object(7, nullptr, F_SEAL_GROW).reach))
         << "its owner could shrink the object";
-    EXPECT_EQ(windows.counters().refused, 7U);
+    EXPECT_EQ(windows.counters().refused, 7U) << "each call above but the first";
     EXPECT_NE(windows.find(0, /*pid=*/0, object.reach, kBytes), nullptr)
         << "a mapped object must be found without its process";
 }

@@ -13,7 +13,6 @@
 #include <sstream>
 #include <vector>
 
-#include "link/fabric/grant.hpp"
 #include "link/fabric/profile.hpp"
 
 namespace weft::link {

@@ -30,7 +30,6 @@ class Fibers {
     /// Pauses the running fiber.
     void pause();
     [[nodiscard]] bool ended(std::size_t number) const { return fibers_[number].ended; }
-    [[nodiscard]] std::size_t size() const { return fibers_.size(); }
     /// Returns true in a fiber, false in the scheduler.
     [[nodiscard]] bool running() const { return running_ != nullptr; }
 

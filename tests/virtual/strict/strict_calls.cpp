@@ -86,7 +86,6 @@ int register_memory(fid* handle, const void* buffer, std::size_t bytes, std::uin
     region->access = access;
     region->enabled = (strict.demands.mr_mode & FI_MR_ENDPOINT) == 0;
     strict.regions.push_back(region);
-    ++strict.registrations;
     *out = &region->region;
     return 0;
 }

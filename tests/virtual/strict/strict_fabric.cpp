@@ -25,8 +25,7 @@ void read_sources(StrictOperation& operation) {
     }
 }
 
-StrictFabric::StrictFabric(const Demands& chosen)
-    : demands(chosen), fid_(new Fid{}), random_(chosen.seed) {
+StrictFabric::StrictFabric(const Demands& chosen) : demands(chosen), fid_(new Fid{}) {
     set_calls(fid_->fabric);
     fid_->strict = this;
 }

@@ -34,7 +34,6 @@ struct Demands {
     std::size_t message_bytes_max = std::size_t{1} << 30;
     std::size_t registered_bytes_max = ~std::size_t{0};
     std::size_t iov_limit = 1;  ///< maximum number of targets, and of sources, of a write
-    std::uint64_t seed = 1;
 };
 
 struct StrictEndpoint;
@@ -73,7 +72,6 @@ class StrictFabric {
     std::vector<std::unique_ptr<StrictOperation>> in_flight;
     std::uint64_t next_key = 1000;  ///< for keys that the provider chooses
     int open = 0;                   ///< number of open objects
-    int registrations = 0;          ///< number so far
     int writes = 0;                 ///< number posted so far
 
     struct Fid;  ///< the fabric in libfabric's form
@@ -83,7 +81,7 @@ class StrictFabric {
     void complete_at_origin(StrictOperation& operation);
 
     std::unique_ptr<Fid> fid_;
-    std::mt19937_64 random_;
+    std::mt19937_64 random_{1};
     std::vector<std::string> violations_;
 };
 
