@@ -39,7 +39,8 @@ TEST(Copy, ExactlyTheTargetBytesAreWrittenAtEveryDistance) {
             copy_bytes(to.data() + at, from.data(), bytes);
             const auto begin = to.begin() + static_cast<std::ptrdiff_t>(at);
             const auto end = begin + static_cast<std::ptrdiff_t>(bytes);
-            EXPECT_TRUE(std::equal(begin, end, from.begin())) << bytes << " at " << distance;
+            EXPECT_TRUE(std::equal(begin, end, from.begin()))
+                << bytes << " bytes at distance " << distance;
             EXPECT_EQ(std::count(to.begin(), begin, kUntouched), begin - to.begin());
             EXPECT_EQ(std::count(end, to.end(), kUntouched), to.end() - end);
         }
@@ -55,12 +56,12 @@ TEST(Copy, RangesAreMovedWithAndWithoutOverlap) {
         move_bytes(right.data() + distance, right.data(), kBytes);
         EXPECT_TRUE(std::equal(before.begin(), before.begin() + kBytes,
                                right.begin() + static_cast<std::ptrdiff_t>(distance)))
-            << distance;
+            << "distance " << distance;
         std::vector<std::byte> left = before;
         move_bytes(left.data(), left.data() + distance, kBytes);
         EXPECT_TRUE(std::equal(left.begin(), left.begin() + kBytes,
                                before.begin() + static_cast<std::ptrdiff_t>(distance)))
-            << distance;
+            << "distance " << distance;
     }
 }
 

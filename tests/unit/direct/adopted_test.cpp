@@ -32,19 +32,19 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         ASSERT_EQ(exposure.reach.method, AccessMethod::remapped);
         std::byte* const seen = direct.map(0, exposure.reach);
         ASSERT_NE(seen, nullptr);
-        ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << offset;
-        ASSERT_EQ(std::memcmp(exposure.alias, data, bytes), 0) << offset;
+        ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << "offset " << offset;
+        ASSERT_EQ(std::memcmp(exposure.alias, data, bytes), 0) << "offset " << offset;
         seen[0] = std::byte{0xa1};  // as a peer would
         exposure.alias[bytes - 1] = std::byte{0xa2};
         std::memset(seen + 3 * kPage, 0x77, kPage);
         direct.unexpose(exposure);
-        ASSERT_EQ(data[0], std::byte{0xa1}) << offset;
-        ASSERT_EQ(data[bytes - 1], std::byte{0xa2}) << offset;
-        ASSERT_EQ(data[3 * kPage + 5], std::byte{0x77}) << offset;
+        ASSERT_EQ(data[0], std::byte{0xa1}) << "offset " << offset;
+        ASSERT_EQ(data[bytes - 1], std::byte{0xa2}) << "offset " << offset;
+        ASSERT_EQ(data[3 * kPage + 5], std::byte{0x77}) << "offset " << offset;
         data[0] = pattern(offset, 1);
         data[bytes - 1] = pattern(offset + bytes - 1, 1);
         for (std::size_t i = 3 * kPage; i < 4 * kPage; ++i) data[i] = pattern(offset + i, 1);
-        ASSERT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes()) << offset;
+        ASSERT_EQ(matching(pages.at(), pages.bytes(), 1), pages.bytes()) << "offset " << offset;
     }
 }
 
@@ -84,7 +84,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
         const auto exposure = direct.expose(data + start, part, Access::write);
         ASSERT_EQ(exposure.reach.method, AccessMethod::remapped);
         std::byte* const seen = direct.map(0, exposure.reach);
-        ASSERT_EQ(std::memcmp(seen, data + start, part), 0) << trial;
+        ASSERT_EQ(std::memcmp(seen, data + start, part), 0) << "trial " << trial;
         const std::size_t at = random.below(part);
         ASSERT_EQ(direct.map(0, exposure.reach.at(at)), seen + at);
         std::byte found{};
@@ -92,7 +92,7 @@ TEST_F(Adopted, EveryPartOfARangeIsExposedThroughTheRange) {
         ASSERT_EQ(found, data[start + at]) << "a copy by the kernel has wrong bytes";
         seen[at] = static_cast<std::byte>(trial);
         direct.unexpose(exposure);
-        ASSERT_EQ(data[start + at], static_cast<std::byte>(trial)) << trial;
+        ASSERT_EQ(data[start + at], static_cast<std::byte>(trial)) << "trial " << trial;
     }
     EXPECT_EQ(direct.adoption_counters().adoptions, 1U);
 }
@@ -148,7 +148,7 @@ TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);
         EXPECT_EQ(exposure.reach.method,
                   i < copied_uses ? AccessMethod::copied : AccessMethod::remapped)
-            << i;
+            << "use " << i;
         direct.unexpose(exposure);
     }
     // Buffers that are used once, of 999 different sizes, are not adopted.
@@ -169,7 +169,7 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     for (int use = 1; use <= 5; ++use) {
         const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read, copies);
         EXPECT_EQ(exposure.reach.method, use < 5 ? AccessMethod::copied : AccessMethod::remapped)
-            << use;
+            << "use " << use;
         direct.unexpose(exposure);
     }
 }
@@ -191,7 +191,7 @@ TEST_F(Adopted, ConfiguredPricesDecideWhenABufferIsAdopted) {
             const auto exposure = direct.expose(pages.at(), pages.bytes(), Access::read);
             EXPECT_EQ(exposure.reach.method,
                       uses == 0 || use < uses ? AccessMethod::copied : AccessMethod::remapped)
-                << copy_ns << ' ' << use;
+                << "copies of " << copy_ns << " ns, use " << use;
             direct.unexpose(exposure);
         }
     }
@@ -302,7 +302,7 @@ TEST_F(Adopted, BuffersBeyondTheLimitOfRangesAreCopied) {
                 const auto exposure = direct.expose(buffer.at(), buffer.bytes(), Access::read);
                 ASSERT_EQ(exposure.reach.method,
                           i < kRanges ? AccessMethod::remapped : AccessMethod::copied)
-                    << i;
+                    << "buffer " << i;
                 direct.unexpose(exposure);
                 ASSERT_EQ(is_shared(buffer.at()), i < kRanges);
             }

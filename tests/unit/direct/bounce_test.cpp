@@ -178,7 +178,7 @@ TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
         const auto exposure =
             direct.expose(buffer_.at(), 16 * kPage, Access::read, for_peers(3, 16 * kPage));
         EXPECT_EQ(exposure.reach.method, i < uses ? AccessMethod::bounced : AccessMethod::remapped)
-            << i;
+            << "use " << i;
         direct.unexpose(exposure);
     }
 }

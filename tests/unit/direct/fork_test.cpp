@@ -110,7 +110,7 @@ TEST_F(Adopted, WritesOfAThreadDuringAForkAreKept) {
             for (std::size_t i = 0; i < count; ++i) words[i].store(~std::uint64_t{0});
             ::_exit(0);
         }
-        ASSERT_EQ(status_of(child), 0) << round;
+        ASSERT_EQ(status_of(child), 0) << "round " << round;
         ASSERT_FALSE(is_shared(pages.at()));
     }
     state.store(2);
@@ -145,8 +145,10 @@ TEST_F(Adopted, ACallInFlightDuringAForkGivesTheRightResult) {
     EXPECT_EQ(data[bytes], std::byte{0xcc});
     EXPECT_EQ(pages.at()[1], pattern(1, 1));
     EXPECT_EQ(pages.at()[25 * kPage], pattern(25 * kPage, 1));
-    for (std::size_t i = 0; i < bytes; ++i)
-        ASSERT_EQ(data[i], std::byte(i == kPage ? 0x33 : i < 10 * kPage ? 0x11 : 0x22)) << i;
+    for (std::size_t i = 0; i < bytes; ++i) {
+        const unsigned char expected = i == kPage ? 0x33 : i < 10 * kPage ? 0x11 : 0x22;
+        ASSERT_EQ(data[i], std::byte{expected}) << "byte " << i;
+    }
 }
 
 TEST_F(Adopted, ProcessesStartedWithoutAForkChangeNothing) {

@@ -180,7 +180,7 @@ TEST_F(Adopted, ChildrenSeeNoLaterWritesIfNoFileCanBeOpened) {
             if (child == 0)
                 ::_exit(matching(pages.at(), pages.bytes(), round - 1) == pages.bytes() ? 0 : 1);
             fill(pages.at(), pages.bytes(), round);
-            EXPECT_EQ(status_of(child), 0) << round;
+            EXPECT_EQ(status_of(child), 0) << "round " << round;
         }
     });
 }

@@ -148,14 +148,16 @@ TEST_F(Adopted, NoDataIsLostAtTheLimitOfMappings) {
             const auto exposure = direct.expose(pages.at() + 16 * kPage, 16 * kPage, Access::write);
             adopted += exposure.reach.method == AccessMethod::remapped ? 1 : 0;
             direct.unexpose(exposure);
-            ASSERT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
+            ASSERT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes())
+                << "iteration " << free;
             // The fork makes the range private, which needs no more mappings.
             const pid_t child = ::fork();
             if (child == 0)
                 ::_exit(matching(known.at(), known.bytes(), 1) == known.bytes() ? 0 : 1);
-            ASSERT_EQ(status_of(child), 0) << free;
+            ASSERT_EQ(status_of(child), 0) << "iteration " << free;
             EXPECT_FALSE(is_shared(pages.at() + 16 * kPage));
-            ASSERT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes()) << free;
+            ASSERT_EQ(matching(pages.at(), pages.bytes(), 2), pages.bytes())
+                << "iteration " << free;
         }
         EXPECT_GT(adopted, 0);
         EXPECT_LT(adopted, 12);

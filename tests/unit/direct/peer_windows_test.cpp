@@ -123,7 +123,7 @@ TEST(PeerWindows, AnObjectThatDiffersFromItsDescriptionIsNotMapped) {
     wrong = object.reach;
     for (const std::uint64_t bytes : {std::uint64_t{0}, kBytes + 1, 2 * kBytes}) {
         wrong.object_bytes = bytes;
-        EXPECT_FALSE(maps(wrong)) << bytes;
+        EXPECT_FALSE(maps(wrong)) << bytes << " bytes";
     }
     wrong = object.reach;
     wrong.object = 9999;

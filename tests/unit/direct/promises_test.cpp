@@ -322,8 +322,9 @@ TEST_F(Adopted, TheAllocatorMayReuseAdoptedBuffers) {
     std::vector<Buffer> buffers(40);
     base::Random random(7);
     for (int step = 0; step < 1500; ++step) {
+        SCOPED_TRACE(::testing::Message() << "step " << step);
         Buffer& buffer = buffers[random.below(buffers.size())];
-        ASSERT_EQ(matching(buffer.data, buffer.bytes, buffer.salt), buffer.bytes) << step;
+        ASSERT_EQ(matching(buffer.data, buffer.bytes, buffer.salt), buffer.bytes);
         const std::size_t bytes = 20'000 + random.below(random.chance(1, 10) ? 4'000'000 : 300'000);
         if (random.chance(1, 3)) {
             std::free(buffer.data);
@@ -331,14 +332,14 @@ TEST_F(Adopted, TheAllocatorMayReuseAdoptedBuffers) {
         } else if (random.chance(1, 2)) {
             const std::size_t kept = std::min(bytes, buffer.bytes);
             buffer.data = static_cast<std::byte*>(std::realloc(buffer.data, bytes));
-            ASSERT_EQ(matching(buffer.data, kept, buffer.salt), kept) << step;
+            ASSERT_EQ(matching(buffer.data, kept, buffer.salt), kept);
             buffer.bytes = bytes;
             buffer.salt = step;
             fill(buffer.data, bytes, step);
         } else {
             std::free(buffer.data);
             buffer = {static_cast<std::byte*>(std::calloc(bytes, 1)), bytes, step};
-            for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(buffer.data[i], std::byte{0}) << step;
+            for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(buffer.data[i], std::byte{0});
             fill(buffer.data, bytes, step);
         }
         if (buffer.bytes > 0)

@@ -47,7 +47,7 @@ TEST(Partition, BlocksOfDifferentSizesAreDividedIntoEqualUnits) {
     std::uint64_t sum = 0;
     for (std::uint32_t u = 0; u < 9; ++u) {
         EXPECT_EQ(partition.begin(u), sum);
-        EXPECT_EQ(partition.size(u), kSizes[u]) << u;
+        EXPECT_EQ(partition.size(u), kSizes[u]) << "unit " << u;
         sum += kSizes[u];
     }
     EXPECT_EQ(partition.begin(9), 10U);

@@ -82,7 +82,8 @@ void check_arrays() {
                 const double found = sum.number.rounded(format<T>());
                 ASSERT_TRUE(same_bits(found, expected))
                     << count << ": " << found << ' ' << expected;
-                ASSERT_TRUE(same_bits(parts.number.rounded(format<T>()), expected)) << count;
+                ASSERT_TRUE(same_bits(parts.number.rounded(format<T>()), expected))
+                    << count << " values";
                 std::shuffle(values.begin(), values.end(), random);
             }
         }

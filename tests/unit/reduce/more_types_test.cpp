@@ -67,12 +67,12 @@ void check_conversions() {
         const auto value = static_cast<float>(element);
         const double expected = value_of(element);
         if (std::isnan(expected)) {
-            ASSERT_TRUE(std::isnan(value)) << i;
-            ASSERT_TRUE(std::isnan(static_cast<float>(T(value)))) << i;
+            ASSERT_TRUE(std::isnan(value)) << "bits " << i;
+            ASSERT_TRUE(std::isnan(static_cast<float>(T(value)))) << "bits " << i;
             continue;
         }
-        ASSERT_EQ(value, expected) << i;
-        ASSERT_EQ(std::signbit(value), std::signbit(expected)) << i;
+        ASSERT_EQ(value, expected) << "bits " << i;
+        ASSERT_EQ(std::signbit(value), std::signbit(expected)) << "bits " << i;
         const auto word = std::bit_cast<std::uint32_t>(value);
         for (const std::uint32_t offset :
              {0U, 1U, 0xfffU, 0x1000U, 0x1001U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU, 0x1fffU}) {

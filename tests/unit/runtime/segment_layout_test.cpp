@@ -18,10 +18,11 @@ constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;  ///< limit at s
 TEST(SegmentLayout, DefaultSettingsFitManyRanks) {
     for (const Rank ranks : {2304, 16'384, 65'536}) {
         const SegmentLayout layout(ranks, {});
-        EXPECT_GE(layout.shape.cells, 4U * static_cast<std::uint32_t>(ranks) + 16) << ranks;
-        EXPECT_TRUE(std::has_single_bit(layout.shape.banks)) << ranks;
-        EXPECT_GE(layout.shape.banks, SegmentLayout::kBanksMin) << ranks;
-        EXPECT_LT(layout.heap, kCellsEndMax) << ranks;
+        EXPECT_GE(layout.shape.cells, 4U * static_cast<std::uint32_t>(ranks) + 16)
+            << ranks << " ranks";
+        EXPECT_TRUE(std::has_single_bit(layout.shape.banks)) << ranks << " ranks";
+        EXPECT_GE(layout.shape.banks, SegmentLayout::kBanksMin) << ranks << " ranks";
+        EXPECT_LT(layout.heap, kCellsEndMax) << ranks << " ranks";
     }
     EXPECT_LE(SegmentLayout(2304, {}).region_bytes, 64 * kMebibyte);
     EXPECT_LE(SegmentLayout(16'384, {}).region_bytes, 90 * kMebibyte);
@@ -30,10 +31,10 @@ TEST(SegmentLayout, DefaultSettingsFitManyRanks) {
 
 TEST(SegmentLayout, FewRanksGetAllRequestedBanks) {
     for (const Rank ranks : {1, 2, 4, 100}) {
-        EXPECT_EQ(SegmentLayout(ranks, {}).shape.banks, 512U) << ranks;
+        EXPECT_EQ(SegmentLayout(ranks, {}).shape.banks, 512U) << ranks << " ranks";
         base::Settings few;
         few.banks = 8;
-        EXPECT_EQ(SegmentLayout(ranks, few).shape.banks, 8U) << ranks;
+        EXPECT_EQ(SegmentLayout(ranks, few).shape.banks, 8U) << ranks << " ranks";
     }
 }
 
@@ -57,10 +58,10 @@ TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
     for (const std::uint64_t bytes : {1U << 10, 4U << 10, 16U << 10, 64U << 10, 256U << 10}) {
         const base::BankClass found = banks_of(shape, "broadcast", bytes);
         EXPECT_GE(found.bytes, bytes);
-        EXPECT_LE(found.banks, banks_before) << bytes;
+        EXPECT_LE(found.banks, banks_before) << bytes << " bytes";
         // At most 256 small banks of 17 KiB, or four large banks of 2 MiB.
         const bool is_small = found.banks > SegmentLayout::kBulkBanks;
-        EXPECT_LE(found.total_bytes(), (is_small ? 5 : 8) * kMebibyte) << bytes;
+        EXPECT_LE(found.total_bytes(), (is_small ? 5 : 8) * kMebibyte) << bytes << " bytes";
         banks_before = found.banks;
     }
     EXPECT_EQ(banks_before, SegmentLayout::kBulkBanks);
@@ -68,7 +69,7 @@ TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
     for (const std::uint64_t bytes : {1U << 10, 16U << 10})
         EXPECT_EQ(banks_of(shape, "allreduce", bytes).banks,
                   banks_of(shape, "broadcast", 64 << 10).banks)
-            << bytes;
+            << bytes << " bytes";
 }
 
 TEST(SegmentLayout, LocalStreamsGetManyBanksAndSynchronizingCallsSmallOnes) {
@@ -90,11 +91,11 @@ TEST(SegmentLayout, PublishedPayloadsUseBanksThatFitPayloadAndSlots) {
                                                {.rank = 0, .size = 4, .root = 0, .elements = 4096});
     for (const std::uint64_t bytes : {512U, 1024U, 2048U, 4096U}) {
         BindOptions options{.elements = bytes, .element_bytes = 1, .shape = shape};
-        ASSERT_TRUE(may_publish(*program, options, true)) << bytes;
+        ASSERT_TRUE(may_publish(*program, options, true)) << bytes << " bytes";
         options.publishes = true;
         const auto bound = bind(*program, options);
-        EXPECT_LE(2 * bytes, shape.bulk_class(bound->bulk_class).bytes) << bytes;
-        EXPECT_LT(bound->bulk_class, base::kSmallClasses) << bytes;
+        EXPECT_LE(2 * bytes, shape.bulk_class(bound->bulk_class).bytes) << bytes << " bytes";
+        EXPECT_LT(bound->bulk_class, base::kSmallClasses) << bytes << " bytes";
     }
     // Large banks have room for both, but there are few large banks, so a long call puts.
     const BindOptions long_call{.elements = 12 << 10, .element_bytes = 1, .shape = shape};

@@ -116,7 +116,7 @@ TEST(SegmentsInFlight, RunOneAtATimeIfABankHasNoRoomForTheirSlots) {
     EXPECT_EQ(in_flight->depth, 8U);
     for (const std::uint64_t elements : {102400U, 128000U, 1'024'000U}) {
         const auto program = program_for(elements);
-        EXPECT_EQ(program->depth, 2U) << elements;
+        EXPECT_EQ(program->depth, 2U) << elements << " elements";
         const auto bound = bind(*program, options);
         EXPECT_TRUE(bound.ok()) << bound.failure().text;
     }

@@ -62,7 +62,7 @@ class Trial {
             if (!last.dead.contains(rank)) alive.push_back(rank);
         if (alive.size() != living()) return;  // died after the decision: not part of this test
         job_->add_team({.members = alive, .shape = kShape, .first_tick = 1000});
-        for (Member& each : members_) each.dies_at = kNever;
+        for (Member& each : members_) each.dies_at = kNever;  // no rank dies from now on
         start_barriers(job_->team(1));
         run_until([&](Rank rank) { return member(rank).call->ended(); });
         for (const Rank rank : alive)

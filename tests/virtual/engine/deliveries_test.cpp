@@ -42,16 +42,16 @@ TEST_P(DeliveriesTest, PutsAreAtThePeerWhenTheyAreReported) {
             if (ranks.random().below(4) == 0) ranks.step();
         }
         for (std::uint64_t steps = 0; !puts.empty(); ++steps) {
-            ASSERT_LT(steps, 4'000'000U) << seed;
+            ASSERT_LT(steps, 4'000'000U) << "seed " << seed;
             const auto at = puts.begin() + static_cast<long>(ranks.random().below(puts.size()));
             const Waited waited = deliveries.wait(at->delivery, {.at_ns = 0});
-            ASSERT_NE(waited, Waited::failed) << seed;
+            ASSERT_NE(waited, Waited::failed) << "seed " << seed;
             if (waited == Waited::late) {
                 ranks.step();
                 continue;
             }
             for (std::size_t i = 0; i < at->source.size(); ++i)
-                ASSERT_EQ(ranks.word(at->peer, at->first + i), at->source[i]) << seed;
+                ASSERT_EQ(ranks.word(at->peer, at->first + i), at->source[i]) << "seed " << seed;
             EXPECT_EQ(deliveries.wait(at->delivery, {}), Waited::done);
             puts.erase(at);
         }

@@ -166,7 +166,8 @@ TEST(OneSided, AFenceOrdersAStoreAfterARequestToALocalPeer) {
             ASSERT_TRUE(ranks[0].put(1, ranks.place(0, 1, kData), value, 8, Return::reusable));
             ASSERT_TRUE(!fenced || ranks[0].fence());
             ASSERT_TRUE(ranks[0].put(1, ranks.at(kFlag), value, 8, Return::reusable));
-            EXPECT_EQ(ranks.word(1, kData) == round, fenced) << seed << " " << round;
+            EXPECT_EQ(ranks.word(1, kData) == round, fenced)
+                << "seed " << seed << ", round " << round;
             ASSERT_TRUE(ranks[0].quiet());
             EXPECT_EQ(ranks.word(1, kData), round);
         }
@@ -210,11 +211,12 @@ TEST(OneSided, EncodedSignalsAreDecodedExactly) {
     EXPECT_FALSE(run::onesided::payload_of({end, 1, true}, kFromHeap)) << "no format has the word";
     for (const std::uint64_t offset : {std::uint64_t{4096}, std::uint64_t{4096 + 63 * 8}, kBegin}) {
         const auto payload = run::onesided::payload_of({offset, 1, true}, kWithTeamWords);
-        ASSERT_TRUE(payload) << offset;
+        ASSERT_TRUE(payload) << "offset " << offset;
         EXPECT_EQ(run::onesided::signal_of(*payload, kWithTeamWords).word.offset, offset);
     }
     for (const std::uint64_t offset : {std::uint64_t{4088}, std::uint64_t{4096 + 64 * 8}})
-        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kWithTeamWords)) << offset;
+        EXPECT_FALSE(run::onesided::payload_of({offset, 1, true}, kWithTeamWords))
+            << "offset " << offset;
 }
 
 TEST(OneSidedControls, MissingFencesBetweenCountedWritesAreCaught) {
@@ -315,7 +317,7 @@ TEST(OneSided, GetsReturnDataPutBeforeAQuiet) {
                     into_own ? &ranks.word(0, kData + kDataMax) : got.data());
                 ASSERT_TRUE(ranks[0].get(peer, into, ranks.at(kData), words * 8, Return::reusable));
                 if (into_own) std::memcpy(got.data(), into, words * 8);
-                EXPECT_EQ(got, sent) << "seed " << seed << " round " << round;
+                EXPECT_EQ(got, sent) << "seed " << seed << ", round " << round;
             }
         }
     }
@@ -337,7 +339,8 @@ TEST(OneSided, ManyWritesWithoutWaitsAreAllDelivered) {
         for (Rank rank = 0; rank < 3; ++rank) ASSERT_TRUE(ranks[rank].quiet());
         for (Rank rank = 0; rank < 3; ++rank) {
             for (std::size_t i = 0; i < values.size(); ++i)
-                ASSERT_EQ(ranks.word(rank, kData + i), values[i]) << rank << " " << i;
+                ASSERT_EQ(ranks.word(rank, kData + i), values[i])
+                    << "rank " << rank << ", word " << i;
         }
     }
 }

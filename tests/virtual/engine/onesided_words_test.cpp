@@ -72,12 +72,15 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
                 } else if (ranks.random().below(2) == 0) {
                     ASSERT_TRUE(ranks[0].start_change(peer, atomic, &old));
                     ASSERT_TRUE(ranks[0].quiet());
-                    EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected) << seed;
+                    EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected)
+                        << "seed " << seed;
                 } else {
                     ASSERT_TRUE(ranks[0].change(peer, atomic, old));
-                    EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected) << seed;
+                    EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected)
+                        << "seed " << seed;
                 }
-                ASSERT_EQ(ranks.word(peer, kCounter), model[peer]) << seed << " " << i;
+                ASSERT_EQ(ranks.word(peer, kCounter), model[peer])
+                    << "seed " << seed << ", operation " << i;
             }
         }
     }
@@ -102,7 +105,7 @@ TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
                                              ranks.place(0, peer, kData + 100), back));
             for (std::size_t i = 0; i < 20; ++i) {
                 EXPECT_EQ(ranks.word(peer, kData + 100 - 3 * i), sent[2 * i]);
-                EXPECT_EQ(got[2 * i], sent[2 * i]) << seed << " " << i;
+                EXPECT_EQ(got[2 * i], sent[2 * i]) << "seed " << seed << ", block " << i;
             }
         }
     }

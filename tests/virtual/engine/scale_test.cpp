@@ -67,7 +67,7 @@ TEST(Scale, ALargeTeamGetsRightResults) {
     for (Rank rank = 0; rank < ranks; ++rank) {
         const auto at = static_cast<std::size_t>(rank);
         EXPECT_EQ(operations[at]->state, run::Operation::State::complete);
-        EXPECT_EQ(values[at], ranks) << rank;
+        EXPECT_EQ(values[at], ranks) << "rank " << rank;
         job.engine(rank).release(*operations[at]);
     }
     fmt::print("{} ranks: {} bytes a rank in this process, its segment included\n", ranks,

@@ -199,7 +199,7 @@ TEST(StrictWrites, AllreduceTakesTwoWritesPerRankAndBroadcastOnePerEdge) {
     EXPECT_EQ(job.writes_of(allreduce, kAllreduces), (Writes{2, 2, 2, 2}));
     job.call(larger, 8);
     EXPECT_EQ(job.writes_of(broadcast, kBroadcasts), (Writes{2, 0, 1, 0}));
-    for (Rank rank = 0; rank < kRanks; ++rank) EXPECT_EQ(job.value(rank), 4) << rank;
+    for (Rank rank = 0; rank < kRanks; ++rank) EXPECT_EQ(job.value(rank), 4) << "rank " << rank;
     EXPECT_EQ(job.reads(), 0U);
     EXPECT_EQ(job.violations(), "");
 }
@@ -214,7 +214,8 @@ TEST(StrictWrites, SmallPutsTakeOneWriteWithoutImmediates) {
     for (const std::size_t elements : {1, 6}) {
         const BoundCall allreduce = bind_call("allreduce", "a2,a2", elements);
         job.call(allreduce, kWarmUp);
-        EXPECT_EQ(job.writes_of(allreduce, kAllreduces), (Writes{2, 2, 2, 2})) << elements;
+        EXPECT_EQ(job.writes_of(allreduce, kAllreduces), (Writes{2, 2, 2, 2}))
+            << elements << " elements";
     }
     EXPECT_EQ(job.violations(), "");
 }
