@@ -167,10 +167,10 @@ TEST(RecordChecks, TheDigestDependsOnEveryByteButNotOnOrder) {
     for (std::size_t byte = 0; byte < shape.bytes; ++byte) {
         Records changed = records;
         changed.record(31)[byte] ^= std::byte{1};
-        EXPECT_NE(digest(changed), whole) << byte;
+        EXPECT_NE(digest(changed), whole) << "byte " << byte;
         Records swapped = records;
         std::swap(swapped.record(3)[byte], swapped.record(4)[byte]);
-        EXPECT_NE(digest(swapped), whole) << byte;
+        EXPECT_NE(digest(swapped), whole) << "byte " << byte;
     }
     Records repeated = records;
     std::ranges::copy(records.record(1), repeated.record(2).begin());

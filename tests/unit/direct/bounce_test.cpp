@@ -69,7 +69,7 @@ TEST_F(Bounced, PeersUseTheCopyAndTheirWritesAreCopiedBack) {
     EXPECT_EQ(matching(data, kBytes, 1), kBytes);
     EXPECT_EQ(matching(data + kBytes + 100, 1000, 7), 1000U);
     for (const std::size_t beside : {kBytes + 99, kBytes + 1100, 2 * kBytes})
-        EXPECT_EQ(data[beside], std::byte{0}) << beside;
+        EXPECT_EQ(data[beside], std::byte{0}) << "byte " << beside;
     const auto again = direct.expose(data, kBytes, Access::read, for_peers(3, kBytes));
     EXPECT_EQ(again.alias, reads.alias) << "the lowest free piece is used again";
     direct.unexpose(again);

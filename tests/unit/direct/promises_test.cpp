@@ -35,10 +35,10 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
         const Pages pages(16);
         fill(pages.at(), pages.bytes(), 1);
         adopt(direct, pages.at() + 8, pages.bytes() - 8);
-        EXPECT_EQ(::madvise(pages.at() + 4 * kPage, 4 * kPage, advice), 0) << advice;
-        EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), 4 * kPage) << advice;
+        EXPECT_EQ(::madvise(pages.at() + 4 * kPage, 4 * kPage, advice), 0) << "advice " << advice;
+        EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), 4 * kPage) << "advice " << advice;
         for (std::size_t i = 4 * kPage; i < 8 * kPage; ++i)
-            ASSERT_EQ(pages.at()[i], std::byte{0}) << advice;
+            ASSERT_EQ(pages.at()[i], std::byte{0}) << "advice " << advice;
         EXPECT_TRUE(is_shared(pages.at() + 12 * kPage)) << "became private without a fork";
         adopt(direct, pages.at() + 8, pages.bytes() - 8);
         EXPECT_EQ(pages.at()[5 * kPage], std::byte{0});
@@ -120,7 +120,7 @@ TEST_F(Adopted, OtherKindsOfMemoryAreCopied) {
         if (at == MAP_FAILED) continue;  // the machine has no huge pages
         auto* const data = static_cast<std::byte*>(at);
         EXPECT_EQ(direct.expose(data, bytes, Access::read).reach.method, AccessMethod::copied)
-            << tried;
+            << "kind " << tried;
         EXPECT_EQ(refusals(direct, Refusal::kind), ++tried);
         ::munmap(at, bytes);
     }
@@ -301,7 +301,8 @@ void adopt_in_large_pages(int advice, std::size_t start) {
     EXPECT_EQ(pages.at()[start + bytes], pattern(start + bytes, 1));
     // The object is mapped three times: in the buffer, the owner's window and the peer's window.
     // One large page in each is enough, as a slow large page stops further attempts.
-    EXPECT_GE(mapped_by_large_pages(), before + 3 * kLarge / 1024) << start << " " << advice;
+    EXPECT_GE(mapped_by_large_pages(), before + 3 * kLarge / 1024)
+        << "start " << start << ", advice " << advice;
 }
 
 TEST_F(Adopted, LargeBuffersUseLargePages) {

@@ -34,7 +34,7 @@ TEST(Line, AFitByRatioIsNotDominatedByLargeValues) {
     EXPECT_LT(plain.intercept + plain.slope, 0.2) << "a least-squares fit is far from (1, 1)";
     const Line line = fit_line_by_ratio(points);
     for (const Point& point : std::vector<Point>{{1, 1}, {2, 2}})
-        EXPECT_NEAR((line.intercept + line.slope * point.x) / point.y, 1, 0.3) << point.x;
+        EXPECT_NEAR((line.intercept + line.slope * point.x) / point.y, 1, 0.3) << "x = " << point.x;
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ TEST(Statistics, APercentileIsTheSmallestSampleWithThatShareAtOrBelowIt) {
             double expected = *std::max_element(samples.begin(), samples.end());
             for (const double x : samples)
                 if (has_share_below(x)) expected = std::min(expected, x);
-            EXPECT_EQ(percentile(samples, percent), expected) << count << " at " << percent;
+            EXPECT_EQ(percentile(samples, percent), expected)
+                << percent << " % of " << count << " samples";
         }
     }
 }
@@ -74,7 +75,7 @@ TEST(Statistics, AHistogramCountsEverySampleInBinsOfRatioRootTwo) {
         counted += bins[i].count;
         std::size_t inside = 0;
         for (const double x : samples) inside += x >= bins[i].from && x < bins[i].to ? 1 : 0;
-        EXPECT_EQ(bins[i].count, inside) << bins[i].from;
+        EXPECT_EQ(bins[i].count, inside) << "bin from " << bins[i].from;
     }
     EXPECT_EQ(counted, samples.size());
     EXPECT_EQ(histogram(std::vector{3.7}).size(), 1U);

@@ -123,7 +123,7 @@ TEST_P(OracleTest, ChangedBytesOfOutputGuardsAndInputAreDetected) {
     for (std::byte* const at : {out - 1, out, out + bytes - 1, out + bytes, in}) {
         if (at == nullptr) continue;  // the collective has no input at this rank
         *at ^= std::byte{1};
-        EXPECT_NE(trial.check(), "") << at - out;
+        EXPECT_NE(trial.check(), "") << "byte " << at - out << " from the output's start";
         *at ^= std::byte{1};
         trial.prepare(5);
         std::memcpy(call.out, result.data(), result.size() * sizeof result[0]);

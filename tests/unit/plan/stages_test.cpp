@@ -35,7 +35,8 @@ TEST(Numbering, OuterAndInnerNumbersAreInverse) {
         }
         EXPECT_EQ(numbered.size(), static_cast<std::size_t>(numbering.count));
         for (Rank outer = 0; outer < 20; ++outer)
-            EXPECT_EQ(numbering.number_of(outer) == kNoNumber, !numbered.contains(outer)) << outer;
+            EXPECT_EQ(numbering.number_of(outer) == kNoNumber, !numbered.contains(outer))
+                << "rank " << outer;
     }
 }
 

@@ -81,7 +81,7 @@ void check_arrays() {
                 const double expected = as_double(reference.rounded_to<T>());
                 const double found = sum.number.rounded(format<T>());
                 ASSERT_TRUE(same_bits(found, expected))
-                    << count << ": " << found << ' ' << expected;
+                    << count << " values: " << found << ", expected " << expected;
                 ASSERT_TRUE(same_bits(parts.number.rounded(format<T>()), expected))
                     << count << " values";
                 std::shuffle(values.begin(), values.end(), random);
@@ -112,7 +112,8 @@ TEST(ExactSum, ProductsAndRootsAreRoundedOnce) {
             sum.number.add_products(kernels, Type::float64, left.data(), right.data(), count);
             const double found = sum.number.rounded(kDoubleFormat);
             const double expected = dot.rounded_to<double>();
-            ASSERT_TRUE(same_bits(found, expected)) << count << ": " << found << ' ' << expected;
+            ASSERT_TRUE(same_bits(found, expected))
+                << count << " values: " << found << ", expected " << expected;
             OwnedNumber norm;
             norm.number.add_products(kernels, Type::float64, left.data(), left.data(), count);
             const double root = norm.number.root();
@@ -128,7 +129,7 @@ TEST(ExactSum, ProductsAndRootsAreRoundedOnce) {
                 difference.add_product(-2 * root, side);
                 difference.add_product(-side, side);
                 const double rest = difference.rounded_to<double>();
-                ASSERT_TRUE(side > 0 ? rest <= 0 : rest >= 0) << count << ' ' << root;
+                ASSERT_TRUE(side > 0 ? rest <= 0 : rest >= 0) << count << " values, root " << root;
             }
         }
     });

@@ -47,7 +47,7 @@ void check_all_elements() {
                                                                  right.data(), kAll);
                 for (std::size_t i = 0; i < kAll; ++i)
                     ASSERT_EQ(found[i].bits, expected[i].bits)
-                        << isa << ": " << i << ' ' << base::name_of(op) << ' ' << bits;
+                        << isa << ": " << base::name_of(op) << " of bits " << i << " and " << bits;
             }
         }
     }

@@ -37,9 +37,10 @@ TEST(OversizedCounts, CountsThatOverflowAreRefused) {
                         .shape = kShape};
                     if (options.elements < 2) continue;  // 2^64 and 2^64 + 1 have no 64-bit form
                     const plan::Program whole = program_of(c.collective, c.spec, 1);
-                    EXPECT_FALSE(bind(whole, options).ok()) << c.spec << ' ' << options.elements;
+                    EXPECT_FALSE(bind(whole, options).ok())
+                        << c.spec << ", " << options.elements << " elements";
                     EXPECT_GT(segments_needed(whole, 1, options), 1U)
-                        << c.spec << ' ' << options.elements;
+                        << c.spec << ", " << options.elements << " elements";
                     ++tried;
                 }
             }

@@ -35,7 +35,7 @@ TEST(Placement, RanksAreSpreadEvenlyOverProcessors) {
     const std::vector<cpu_set_t> allowed(5, set_of({2, 6}));
     const int expected[] = {2, 2, 2, 6, 6};
     for (std::size_t index = 0; index < allowed.size(); ++index)
-        EXPECT_EQ(processor_for(allowed, index), expected[index]) << index;
+        EXPECT_EQ(processor_for(allowed, index), expected[index]) << "rank " << index;
 }
 
 TEST(Placement, RanksThatTheLauncherHasBoundAreNotMoved) {
