@@ -46,17 +46,6 @@ TEST_F(Adopted, AdviceThatFreesPagesFreesThem) {
     }
 }
 
-TEST_F(Adopted, PagesCanBeFreedAfterTheRuntimeEnds) {
-    const Pages pages(16);
-    fill(pages.at(), pages.bytes(), 1);
-    {
-        DirectMemory direct(own_peer());
-        adopt(direct, pages.at(), pages.bytes());
-    }
-    EXPECT_EQ(::madvise(pages.at(), pages.bytes(), MADV_DONTNEED), 0);
-    EXPECT_EQ(pages.at()[100], std::byte{0});
-}
-
 TEST_F(Adopted, PagesWithMadvDontforkStayOutOfChildren) {
     DirectMemory direct(own_peer());
     const Pages pages(16);

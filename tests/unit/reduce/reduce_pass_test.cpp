@@ -93,7 +93,7 @@ void check_counts(Op op) {
     std::mt19937_64 random(5);
     std::vector<std::size_t> counts(71);
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i] = i;
-    counts.push_back(4097);
+    counts.insert(counts.end(), {511, 512, 513, 4097});  // a tile has 4 KiB
     for (std::size_t operands = 1; operands <= 5; ++operands)
         for (std::size_t targets = 1; targets <= 5; ++targets)
             for (const std::size_t elements : counts)
