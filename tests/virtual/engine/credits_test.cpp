@@ -100,7 +100,7 @@ TEST(Credits, StreamsWithEveryRootPatternAreRight) {
 }
 
 /// Two ranks of one node whose calls are made and polled step by step.
-struct Pair {
+struct TwoRanks {
     VirtualJob job{{.segment_bytes = 1 << 20, .node_of_rank = {0, 0}},
                    {.inquiry_ns = 1'000'000, .timeout_ns = 0}};
     const VirtualTeam& team = job.add_team({.shape = kShape});
@@ -120,55 +120,55 @@ struct Pair {
 };
 
 TEST(Credits, ARootRunsOneWindowAheadAndReportsItsWait) {
-    Pair pair;
-    const TeamCall call = pair.broadcast_from(0);
+    TwoRanks ranks;
+    const TeamCall call = ranks.broadcast_from(0);
     for (std::uint32_t number = 0; number < kShape.banks; ++number) {
-        run::Operation& op = pair.issue(0, call);
-        (void)pair.job.engine(0).poll();
+        run::Operation& op = ranks.issue(0, call);
+        (void)ranks.job.engine(0).poll();
         EXPECT_TRUE(op.ended()) << "call " << number;
-        pair.job.engine(0).release(op);
+        ranks.job.engine(0).release(op);
     }
-    run::Operation& late = pair.issue(0, call);  // needs a bank of the first call
-    (void)pair.job.engine(0).poll();
-    EXPECT_FALSE(late.ended());
+    run::Operation& waiting = ranks.issue(0, call);  // needs a bank of the first call
+    (void)ranks.job.engine(0).poll();
+    EXPECT_FALSE(waiting.ended());
     EXPECT_NE(
-        pair.job.describe().find("waiting for rank 1 to complete earlier calls (has completed 0)"),
+        ranks.job.describe().find("waiting for rank 1 to complete earlier calls (has completed 0)"),
         std::string::npos)
-        << pair.job.describe();
+        << ranks.job.describe();
     // Credit is returned for a quarter of a window at a time.
-    const auto batch = static_cast<std::uint32_t>(pair.team.states[0]->cells->batch());
+    const auto batch = static_cast<std::uint32_t>(ranks.team.states[0]->cells->batch());
     for (std::uint32_t number = 0; number < batch; ++number) {
-        EXPECT_FALSE(late.ended());
-        run::Operation& op = pair.issue(1, call);
-        while (!op.ended()) (void)pair.job.engine(1).poll();
-        pair.job.engine(1).release(op);
-        (void)pair.job.engine(0).poll();
+        EXPECT_FALSE(waiting.ended());
+        run::Operation& op = ranks.issue(1, call);
+        while (!op.ended()) (void)ranks.job.engine(1).poll();
+        ranks.job.engine(1).release(op);
+        (void)ranks.job.engine(0).poll();
     }
-    EXPECT_TRUE(late.ended());
-    pair.job.engine(0).release(late);
+    EXPECT_TRUE(waiting.ended());
+    ranks.job.engine(0).release(waiting);
 }
 
 TEST(Credits, ADisagreementInAStreamIsReported) {
-    Pair pair;
-    const TeamCall mine = pair.broadcast_from(0);
-    const TeamCall theirs = pair.broadcast_from(1);
+    TwoRanks ranks;
+    const TeamCall mine = ranks.broadcast_from(0);
+    const TeamCall theirs = ranks.broadcast_from(1);
     std::vector<run::Operation*> ops;
     for (std::uint32_t number = 0; number < 2 * kShape.banks; ++number) {
-        ops.push_back(&pair.issue(0, mine));
-        ops.push_back(&pair.issue(1, theirs));
+        ops.push_back(&ranks.issue(0, mine));
+        ops.push_back(&ranks.issue(1, theirs));
     }
     const auto failed = [](const run::Operation* op) {
         return op->state == run::Operation::State::failed;
     };
     for (int polls = 0; polls < 100'000'000 && std::ranges::none_of(ops, failed); ++polls) {
-        (void)pair.job.engine(0).poll();
-        (void)pair.job.engine(1).poll();
+        (void)ranks.job.engine(0).poll();
+        (void)ranks.job.engine(1).poll();
     }
     const auto first = std::ranges::find_if(ops, failed);
     ASSERT_NE(first, ops.end());
     EXPECT_NE((*first)->failure.text.find("ranks disagree about"), std::string::npos)
         << (*first)->failure.text;
-    EXPECT_EQ(pair.job.watch().violations().size(), 0U);
+    EXPECT_EQ(ranks.job.watch().violations().size(), 0U);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::uint64_t kSlowdown = kSlow ? 10 : 1;  ///< divides the number of 
 constexpr std::uint64_t kControlSeeds = 20;
 
 /// A strategy and a fabric.
-struct Pair {
+struct Setup {
     link::NotifyPlan plan;
     FabricConduct conduct;
     base::RemoteCompletion completion = base::RemoteCompletion::counted;
@@ -40,19 +40,19 @@ base::Tick draw_tick_near_a_wrap(base::Random& random) {
     return kTagTicks - random.below(40);
 }
 
-Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) {
+Outcome run_trial(const Setup& setup, std::uint64_t seed, std::size_t calls_made) {
     base::Random random = base::Random(seed).stream(5);
     const auto ranks = static_cast<Rank>(2 + random.below(6));
     std::vector<int> nodes(static_cast<std::size_t>(ranks));
     std::iota(nodes.begin(), nodes.end(), 0);
     if (random.chance(1, 3)) nodes = draw_layout(random, ranks);
-    FabricConduct conduct = harden(pair.conduct, random);
+    FabricConduct conduct = harden(setup.conduct, random);
     conduct.flagged_parts_max = seed % 4;
     conduct.copied_bytes = seed % 3 * 40;
     conduct.paced_bytes = seed % 5 * 24;
     VirtualJob job(
         {.segment_bytes = 1 << 20, .node_of_rank = nodes, .seed = seed},
-        FabricSetting{.conduct = conduct, .notify = pair.plan, .completion = pair.completion});
+        FabricSetting{.conduct = conduct, .notify = setup.plan, .completion = setup.completion});
     const std::uint32_t banks = random.chance(1, 2) ? 4 : 8;
     const VirtualTeam& team =
         job.add_team({.shape = {.cells = 64, .banks = banks, .bulk_banks = 4, .bulk_bytes = 32768},
@@ -68,24 +68,24 @@ Outcome run_trial(const Pair& pair, std::uint64_t seed, std::size_t calls_made) 
             .banks = banks};
 }
 
-void expect_right(const Pair& pair) {
+void expect_right(const Setup& setup) {
     std::uint64_t flags = 0;
     const std::uint64_t seeds = (full_mode() ? 300 : 20) / kSlowdown;
     for (std::uint64_t seed = 1; seed <= seeds && !::testing::Test::HasFailure(); ++seed) {
-        const Outcome outcome = run_trial(pair, seed, seed % 10 == 0 ? 300 : 60);
+        const Outcome outcome = run_trial(setup, seed, seed % 10 == 0 ? 300 : 60);
         for (const std::string& error : outcome.errors) ADD_FAILURE() << error;
         if (!outcome.early.empty())
             ADD_FAILURE() << "seed " << seed << ": " << to_text(outcome.early.front());
         flags += outcome.flags;
     }
-    EXPECT_GT(flags, 100 * seeds) << to_text(pair.plan);
+    EXPECT_GT(flags, 100 * seeds) << to_text(setup.plan);
 }
 
 /// Expects that some seed raises a flag before its data has arrived, and that the watch names the
 /// flag's cell.
-void expect_caught(const Pair& pair) {
+void expect_caught(const Setup& setup) {
     for (std::uint64_t seed = 1; seed <= kControlSeeds; ++seed) {
-        const Outcome outcome = run_trial(pair, seed, 12);
+        const Outcome outcome = run_trial(setup, seed, 12);
         if (outcome.early.empty()) continue;
         const EarlyFlag& first = outcome.early.front();
         ::testing::Test::RecordProperty("early", to_text(first));
@@ -99,7 +99,7 @@ void expect_caught(const Pair& pair) {
         EXPECT_NE(first.origin, first.target);
         return;
     }
-    ADD_FAILURE() << to_text(pair.plan) << ": " << kControlSeeds << " seeds show no early flag";
+    ADD_FAILURE() << to_text(setup.plan) << ": " << kControlSeeds << " seeds show no early flag";
 }
 
 /// Returns the conduct of a fabric that keeps only these promises.
@@ -111,10 +111,10 @@ FabricConduct keeping(auto... promises) {
 
 struct Case {
     const char* name;
-    Pair pair;
+    Setup setup;
 };
 void PrintTo(const Case& one, std::ostream* out) {
-    *out << to_text(one.pair.plan);
+    *out << to_text(one.setup.plan);
 }
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
     return info.param.name;
@@ -125,7 +125,7 @@ std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
 class Notify : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Notify, ResultsAreRightIfThePromiseIsKept) {
-    expect_right(GetParam().pair);
+    expect_right(GetParam().setup);
 }
 
 constexpr auto kInOrder = base::RemoteCompletion::ordered;
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
 class NotifyControls : public ::testing::TestWithParam<Case> {};
 
 TEST_P(NotifyControls, ABrokenPromiseIsCaught) {
-    expect_caught(GetParam().pair);
+    expect_caught(GetParam().setup);
 }
 
 INSTANTIATE_TEST_SUITE_P(

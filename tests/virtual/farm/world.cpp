@@ -34,7 +34,7 @@ class WindowNear2To32 : public run::Window {
 
 /// Returns a function that makes windows of the class Rule.
 template <class Rule>
-test::WindowMaker maker(std::uint32_t banks) {
+test::WindowMaker rule_maker(std::uint32_t banks) {
     return [banks] { return std::make_unique<Rule>(banks); };
 }
 
@@ -87,23 +87,23 @@ test::TeamPlan World::plan_of(const TeamSketch& sketch) const {
     test::TeamPlan plan{
         .members = sketch.members, .shape = sketch.shape, .first_tick = sketch.first_tick};
     if (sketch.late_epochs) {
-        plan.cell_window = maker<WindowNear2To32>(plan.shape.banks);
-        plan.bulk_windows[base::kSmallClasses] = maker<WindowNear2To32>(plan.shape.bulk_banks);
+        plan.cell_window = rule_maker<WindowNear2To32>(plan.shape.banks);
+        plan.bulk_windows[base::kSmallClasses] = rule_maker<WindowNear2To32>(plan.shape.bulk_banks);
     }
     switch (scenario.fault) {
         case Fault::late_barrier:
-            plan.cell_window = maker<test::LateWindow>(kBanks);
+            plan.cell_window = rule_maker<test::LateWindow>(kBanks);
             break;
         case Fault::count_only:
-            plan.cell_window = maker<test::CountingWindow>(kBanks);
+            plan.cell_window = rule_maker<test::CountingWindow>(kBanks);
             break;
         case Fault::one_bank:
             plan.shape.banks = 1;
-            plan.cell_window = maker<run::Window>(kBanks);
+            plan.cell_window = rule_maker<run::Window>(kBanks);
             break;
         case Fault::one_small_bank:
             plan.shape.small[0].banks = 1;
-            plan.bulk_windows[0] = maker<run::Window>(kBanks);
+            plan.bulk_windows[0] = rule_maker<run::Window>(kBanks);
             break;
         default:
             break;
