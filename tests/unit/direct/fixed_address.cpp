@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: a program at a fixed address that takes the addresses of malloc() and free(), like Debian's
-// python3, counts as one with the C library's allocator. Method: the program is linked without
-// position independence, so the linker gives it its own jump to each of these functions.
+// Goal: the library detects that a program at a fixed address that takes the addresses of malloc()
+// and free(), like Debian's python3, uses the C library's allocator. Method: this program is linked
+// without position independence, so the linker gives it its own jump to each of these functions.
 #include <dlfcn.h>
 
 #include <cstdlib>

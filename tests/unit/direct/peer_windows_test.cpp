@@ -181,7 +181,7 @@ TEST(PeerWindows, ObjectsUsedInTurnDoNotEvictEachOther) {
     for (int round = 0; round < kRounds; ++round)
         for (Rank peer = 0; peer < kPeers; ++peer)
             found += windows.find(peer, ::getpid(), object.reach, kBytes) != nullptr ? 1 : 0;
-    // If each new object evicted the least recently used one, every use would map an object.
+    // If each new object evicted the least recently used object, every use would map an object.
     EXPECT_LT(windows.counters().mapped, PeerWindows::kWindowsMax + 250U);
     EXPECT_GT(found, kRounds * kPeers * 7 / 10);
 }

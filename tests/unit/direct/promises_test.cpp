@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: adopted memory keeps the promises in the table of docs/direct-memory.md; memory for which
-// that is impossible is not adopted. Method: each test adopts memory and checks one promise.
+// Goal: adopted memory keeps the promises in the table of docs/direct-memory.md, and memory that
+// cannot keep them is not adopted. Method: each test adopts memory and checks one promise.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/io_uring.h>

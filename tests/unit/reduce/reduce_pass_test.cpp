@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: any number of operands is combined from the left into any number of targets, for every
-// count and alignment, also if an operand is a target. This covers passes in registers, passes in
+// count and alignment, also if an operand is a target. Tests cover passes in registers, passes in
 // tiles, and stores that bypass the caches.
 // Method: tests compare with a fold of one-element references (known_elements.hpp), and put guard
 // bytes around the buffers.

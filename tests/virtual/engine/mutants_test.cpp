@@ -73,8 +73,8 @@ TEST(Mutants, ValidMutantsSurvive) {
     EXPECT_GT(valid, 0U);
 }
 
-// Some mistakes, such as a missing wait for an irrelevant signal, have no visible effect, so the
-// test requires 70 %. It shows that the wire is adversarial enough to reveal mistakes.
+// The wire must be adversarial enough to reveal 70 % of the mistakes. Some, such as a missing wait
+// for an irrelevant signal, have no visible effect.
 TEST(Mutants, MostRefusedMutantsGiveWrongResults) {
     std::uint64_t refused = 0;
     std::uint64_t wrong = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: threads of one rank make calls in parallel, and a waiting thread lets the other threads
-// continue. This covers collectives of several teams on one engine, and one-sided calls of several
+// continue. Tests cover collectives of several teams on one engine, and one-sided calls of several
 // threads on each rank.
 // Method: threads share a lock of TurnKind::divided, which a waiting thread releases, on the
 // virtual wire and over the virtual fabric. Each thread writes its own words, which are compared

@@ -3,8 +3,8 @@
 //
 // Idea     A fault represents a mistake in one component: a wrong bank rule, an engine with a
 //          missing wait, a team that uses memory of another team, a request that overtakes its
-//          writes. It is planted from outside, by a faulty window, wire, fabric or caller, never by
-//          code in the library.
+//          writes. A faulty window, wire, fabric or caller plants the fault from outside; the
+//          library has no code for faults.
 // Next     world.cpp, rank.cpp and scenario.cpp plant the faults.
 #pragma once
 
