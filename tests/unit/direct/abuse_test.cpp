@@ -24,7 +24,7 @@ constexpr std::uint64_t kSeed = 20'261'122;
 struct Request {
     std::atomic<int> asked;     ///< round of the latest request
     std::atomic<int> answered;  ///< round of the latest answer
-    pid_t pids[2];              ///< of the owner and the peer
+    pid_t pids[2];              ///< owner, peer
     base::Reach reach;
     std::uint64_t bytes;
     Access access;
@@ -109,7 +109,7 @@ class Owner {
     struct Buffer {
         std::byte* data;
         std::size_t bytes;
-        bool mapped;  ///< from mmap(), not malloc()
+        bool mapped;  ///< true: from mmap(); false: from malloc()
     };
 
     Buffer allocate() {
@@ -218,7 +218,7 @@ TEST_P(Abuse, EveryByteIsRightWhileTheProgramChangesItsMemory) {
         rank.fence();
         DirectMemory direct({.peers = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
                              .mode = GetParam(),
-                             .limits = {.ranges_max = 6}});  // for 10 buffers
+                             .limits = {.ranges_max = 6}});  // fewer than the 10 buffers
         if (rank.rank() == 1) {
             LocalPeer(request, direct).serve(rank);
             rank.require(request.wrong.load() == 0, "the peer read wrong bytes");

@@ -34,7 +34,7 @@ TEST_F(Adopted, EdgesAreRightAtEveryOffsetWithinAPage) {
         ASSERT_NE(seen, nullptr);
         ASSERT_EQ(std::memcmp(seen, data, bytes), 0) << "offset " << offset;
         ASSERT_EQ(std::memcmp(exposure.alias, data, bytes), 0) << "offset " << offset;
-        seen[0] = std::byte{0xa1};  // as a peer would
+        seen[0] = std::byte{0xa1};  // a write of a peer
         exposure.alias[bytes - 1] = std::byte{0xa2};
         std::memset(seen + 3 * kPage, 0x77, kPage);
         direct.unexpose(exposure);
@@ -175,7 +175,7 @@ TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
 }
 
 TEST_F(Adopted, ConfiguredPricesDecideWhenABufferIsAdopted) {
-    std::vector<std::unique_ptr<Pages>> kept;  // so that each case has new addresses
+    std::vector<std::unique_ptr<Pages>> kept;  // keeps the addresses of earlier cases in use
     // `uses`: the number of the use that adopts the buffer; 0: no use does.
     for (const auto& [copy_ns, uses] :
          {std::pair<std::uint64_t, int>{1, 0}, {1'000'000, 1}, {100'000, 3}}) {

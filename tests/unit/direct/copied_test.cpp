@@ -17,9 +17,9 @@ namespace {
 
 /// Memory that the two ranks share.
 struct SharedBlocks {
-    pid_t pids[2];            ///< by rank
-    base::Reach reach[2];     ///< by rank: its exposed block
-    std::byte segment[4096];  ///< of rank 0
+    pid_t pids[2];            ///< process of each rank
+    base::Reach reach[2];     ///< exposed block of each rank
+    std::byte segment[4096];  ///< segment of rank 0
 };
 
 class Copied : public ::testing::Test {

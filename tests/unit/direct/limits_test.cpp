@@ -248,7 +248,7 @@ TEST_F(Adopted, MemoryOfAFailedCallIsRevokedFromLocalPeers) {
             direct.revoke(exposure);
         else
             direct.unexpose(exposure);
-        std::memset(seen, 0x77, pages.bytes());  // by a peer that has not detected the failure
+        std::memset(seen, 0x77, pages.bytes());  // a peer has not detected the failure
         EXPECT_EQ(matching(pages.at(), pages.bytes(), 1), failed ? pages.bytes() : 0)
             << (failed ? "after a failure" : "without a failure");
     }

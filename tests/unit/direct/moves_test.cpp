@@ -16,7 +16,7 @@ namespace {
 
 TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsWithZeros) {
     DirectMemory direct(own_peer());
-    for (const std::size_t start : {std::size_t{0}, kPage + 16}) {  // of the remapped part
+    for (const std::size_t start : {std::size_t{0}, kPage + 16}) {  // start of the remapped part
         const std::size_t bytes = 16 * kPage;
         std::byte* const old = map_private(bytes);
         fill(old, bytes, 4);

@@ -86,7 +86,7 @@ class Sequence {
     base::Random random_;
     HeapAllocator heap_;
     std::map<std::uint64_t, std::uint64_t> alive_;  // start and end of each live block
-    std::vector<std::uint64_t> offsets_;            // of all allocations; 0: failed
+    std::vector<std::uint64_t> offsets_;            // results of all allocations; 0: failed
     std::size_t failures_ = 0;                      // number of failed allocations
 };
 

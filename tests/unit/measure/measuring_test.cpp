@@ -169,7 +169,7 @@ TEST(Measuring, SingleCallsAreTimedOneByOne) {
 /// A subject that needs a supply of buffers before every `supply_max` calls.
 struct FakeSuppliedSubject : FakeSubject {
     std::uint64_t supply_max = 4;
-    std::uint64_t calls_left = 0;  // until the next supply
+    std::uint64_t calls_left = 0;  // calls permitted before the next supply
     std::uint64_t supplies = 0;
 
     std::uint64_t calls_max() const { return supply_max; }

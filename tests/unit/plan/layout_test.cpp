@@ -17,8 +17,8 @@ namespace {
 /// Expects that a layout agrees with `node_of`, the node of each rank. A layout numbers nodes in
 /// order of their first ranks.
 void expect_agrees(const Layout& layout, const std::vector<Rank>& node_of) {
-    std::map<Rank, Rank> numbers;             // by node in the table
-    std::map<Rank, std::vector<Rank>> ranks;  // by node in the layout
+    std::map<Rank, Rank> numbers;             // number of each node of the table
+    std::map<Rank, std::vector<Rank>> ranks;  // ranks of each numbered node
     for (std::size_t i = 0; i < node_of.size(); ++i) {
         const auto next = static_cast<Rank>(numbers.size());
         const Rank node = numbers.try_emplace(node_of[i], next).first->second;

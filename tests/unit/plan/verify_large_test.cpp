@@ -151,7 +151,7 @@ TEST(VerifyLocalized, SharedPutsBecomePublishedCells) {
         const Verdict verdict = verify({.programs = programs, .contract = &contract});
         EXPECT_TRUE(verdict.valid) << verdict.error;
         EXPECT_TRUE(verdict.ordered && verdict.bit_identical && verdict.synchronizing);
-        const std::uint64_t published = per_node > 1 ? 1 : 0;  // by each rank, for all local peers
+        const std::uint64_t published = per_node > 1 ? 1 : 0;  // one for all local peers
         EXPECT_EQ(verdict.messages, 9 * (published + static_cast<std::uint64_t>(9 - per_node)));
     }
 }

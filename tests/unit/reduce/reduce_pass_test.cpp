@@ -167,7 +167,8 @@ TEST(ReducePass, SeveralOperandsMayBeTargets) {
 TEST(ReducePass, LargeTargetsWithNontemporalStoresAreRight) {
     const ReduceTable table = select_isa("auto").value();
     std::mt19937_64 random(8);
-    constexpr std::size_t kElements = (std::size_t{32} << 20) / 3 / 8 + 1000;  // with 3 buffers
+    // Three buffers of this size exceed 32 MiB (kStreamBytesMin).
+    constexpr std::size_t kElements = kStreamBytesMin / 3 / 8 + 1000;
     check_shape<double>(table, Op::sum, {2, 1, kElements}, random);
     check_shape<double>(table, Op::sum, {2, 2, kElements, 8}, random);
     check_shape<double>(table, Op::sum, {1, 2, kElements, 8}, random);

@@ -176,8 +176,8 @@ TEST(Plans, LeastRecentlyUsedPlansAreEvicted) {
 }
 
 TEST(PlansWithCounts, RanksWithDifferentCountsMakeMatchingAlltoallvPlans) {
-    const Words sent{3, 0, 9};      // by rank 1: 3 elements to rank 0
-    const Words received{0, 0, 1};  // by both ranks: rank 0 expects no element from rank 1
+    const Words sent{3, 0, 9};      // rank 1 sends 3 elements to rank 0
+    const Words received{0, 0, 1};  // on both ranks; rank 0 expects no element of rank 1
     PlanCache cache_of_1 = cache_of(1, 3);
     PlanCache cache_of_0 = cache_of(0, 3);
     const auto plan_of_1 = cache_of_1.find_or_make(
@@ -198,7 +198,7 @@ TEST(PlansWithCounts, RanksWithDifferentCountsMakeMatchingAlltoallvPlans) {
 }
 
 TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {
-    const Words counts{10, 20'000, 10, 20'000};  // from rank 3 to each rank, and back
+    const Words counts{10, 20'000, 10, 20'000};  // rank 3 sends and receives these
     const auto exposes = [&](bool direct) {
         PlanCache cache = cache_of(3, 4, direct);
         const auto plan = cache.find_or_make(

@@ -54,7 +54,7 @@ base::BankClass banks_of(const base::RegionShape& shape, std::string_view collec
 TEST(SegmentLayout, ShortPayloadsGetManyBanksAndSynchronizingCallsFew) {
     const base::RegionShape shape = SegmentLayout(4, {}).shape;
     EXPECT_EQ(banks_of(shape, "broadcast", 48).banks, 0U);
-    std::uint32_t banks_before = shape.banks;  // of the next shorter payload
+    std::uint32_t banks_before = shape.banks;  // banks for the next shorter payload
     for (const std::uint64_t bytes : {1U << 10, 4U << 10, 16U << 10, 64U << 10, 256U << 10}) {
         const base::BankClass found = banks_of(shape, "broadcast", bytes);
         EXPECT_GE(found.bytes, bytes);

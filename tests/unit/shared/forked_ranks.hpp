@@ -35,7 +35,7 @@ inline constexpr unsigned kDeadlineSeconds = 30;
 struct Board {
     std::atomic<int> arrived;  ///< ranks that have entered a fence, summed over all fences
     std::atomic<bool> failed;
-    std::atomic<bool> flags[4];  ///< for the test
+    std::atomic<bool> flags[4];  ///< each test defines their use
     SegmentCard cards[kRanksMax];
     struct {
         std::size_t bytes;

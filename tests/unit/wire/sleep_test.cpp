@@ -39,7 +39,7 @@ class ScriptedPort final : public FabricPort {
     }
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override {
         const std::size_t count = std::exchange(events_.immediates, 0);
-        constexpr std::uint64_t kWriteOfRank1 =  // of its first batch
+        constexpr std::uint64_t kWriteOfRank1 =  // the first batch of rank 1
             WriteCounts::kBatches << kArrivalBits | static_cast<std::uint64_t>(Arrival::write);
         for (std::size_t i = 0; i < count; ++i) immediates[i] = kWriteOfRank1;
         return count;

@@ -20,7 +20,7 @@ namespace {
 using Exchange = run::AgreementExchange<VirtualEngine, VirtualWire>;
 
 constexpr int kAgreements = 3;
-constexpr int kStepsMax = 400'000;  ///< of a trial; about 50 times the usual number
+constexpr int kStepsMax = 400'000;  ///< limit of a trial, about 50 times the usual number
 constexpr base::RegionShape kShape{.cells = 64, .banks = 128};
 
 struct Shape {

@@ -16,7 +16,7 @@ class Talkers {
     static constexpr std::uint32_t kHandler = 7;
     /// Start of a message; a filler follows.
     struct Head {
-        std::uint64_t number = 0;  ///< from 1, among the sender's messages to this rank
+        std::uint64_t number = 0;  ///< index among the sender's messages to this rank, from 1
         std::uint32_t depth = 0;   ///< generations of messages that follow from this one
         std::uint32_t bytes = 0;   ///< length of the filler, which repeats the number's lowest byte
     };

@@ -30,7 +30,7 @@ struct Options {
     double minutes = 0;              ///< 0: the number of seeds limits the run
     std::uint64_t seed = 1;          ///< first seed
     std::size_t acts = 100;          ///< number of acts of a scenario
-    std::uint64_t schedule = 0;      ///< see run.hpp
+    std::uint64_t schedule = 0;      ///< seed of the order of events
     std::vector<std::size_t> calls;  ///< indices of the acts to run; empty: all
     Fault fault = Fault::none;
     std::vector<Fault> controls;  ///< faults that --controls plants; empty: all

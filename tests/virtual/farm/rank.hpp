@@ -21,9 +21,9 @@ namespace weft::farm {
 /// Data that all ranks of a run share, in addition to the world.
 struct Script {
     std::span<const std::size_t> part;  ///< indices of the acts to perform, ascending
-    std::vector<Rank> made_by;          ///< by act: number of members that have made the call
-    std::vector<Rank> failed_before;    ///< by act: number of members with an earlier failed call
-    std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< by act, by team rank
+    std::vector<Rank> made_by;          ///< number of members that have made the call of each act
+    std::vector<Rank> failed_before;    ///< number of members with a failed call before each act
+    std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< sides of each act
     std::uint64_t operations = 0;  ///< acts performed; a call of a team counts once
 };
 
@@ -41,7 +41,7 @@ class RankRun {
     void run();
 
   private:
-    static constexpr std::size_t kNoAct = ~std::size_t{0};  ///< for barriers outside the script
+    static constexpr std::size_t kNoAct = ~std::size_t{0};  ///< barrier outside the script
     static constexpr std::uint32_t kNoTeam = ~std::uint32_t{0};
 
     /// A call and its memory.

@@ -60,7 +60,7 @@ class Remote {
     std::uint64_t heap_ = 0;  ///< offset of the heap in each segment
     std::deque<Calls> calls_;
     std::vector<Block> blocks_;
-    std::vector<std::vector<bool>> tickets_;  ///< by peer, by old value: was returned
+    std::vector<std::vector<bool>> tickets_;  ///< for each peer and old value: already returned
     /// By origin: a call has failed. Its puts may be missing, and the network may still read their
     /// sources.
     std::vector<bool> has_failed_;

@@ -18,7 +18,7 @@ namespace {
 using base::Random;
 using Kind = Act::Kind;
 
-constexpr std::uint64_t kBankBytes = 32768;  ///< of each team
+constexpr std::uint64_t kBankBytes = 32768;  ///< bytes of each bulk bank
 
 plan::Layout layout_of(const Scenario& scenario, const TeamSketch& team) {
     std::vector<Rank> node_of;
@@ -149,7 +149,7 @@ void draw_team(Random& random, Scenario& scenario, bool from_start) {
     }
     team.first_tick = draw_tick(random);
     team.late_epochs = !scenario.watched && random.chance(1, 3);
-    std::uint32_t cells = 4 * static_cast<std::uint32_t>(team.members.size());  // for exchanges
+    std::uint32_t cells = 4 * static_cast<std::uint32_t>(team.members.size());  // of an exchange
     team.calls.push_back(draw_valid_call(random, "barrier", scenario, team, cells));
     team.calls.front().plan.algorithm = "dissemination";
     // A fault of banks needs calls that do not synchronize; a forgotten failure needs a reduction.

@@ -65,7 +65,7 @@ struct CallSketch {
 struct TeamSketch {
     std::vector<Rank> members;
     base::RegionShape shape;
-    base::Tick first_tick = 1;  ///< used if from_start
+    base::Tick first_tick = 1;  ///< applies if from_start
     /// The team exists from the start and has its own region. Else it is a *later team*: acts make
     /// and free it, and all later teams use one region, one after another.
     bool from_start = true;
@@ -77,7 +77,7 @@ struct TeamSketch {
 struct Scenario {
     std::uint64_t seed = 0;
     Fault fault = Fault::none;
-    std::vector<int> nodes;      ///< by rank
+    std::vector<int> nodes;      ///< node of each rank
     bool fabric = false;         ///< the real wire over a fabric, else the virtual network
     bool watched = false;        ///< the bank watch checks each write
     std::uint64_t requests = 0;  ///< first value of each pair's counter of requests

@@ -28,7 +28,7 @@ struct LiveTeam {
     test::VirtualTeam own;  ///< the team if it is a later team (TeamSketch); else empty
     const test::VirtualTeam* team = nullptr;  ///< `own` or a team of the job
     std::deque<test::TeamCall> calls;
-    std::vector<run::TeamState*> states;  ///< by team rank; nullptr: the rank has not made it
+    std::vector<run::TeamState*> states;  ///< state at each team rank; nullptr: not made
 
     [[nodiscard]] run::TeamState* state_of(Rank job_rank) const {
         const Rank member = team->rank_of(job_rank);
@@ -71,7 +71,7 @@ class World {
     Fibers fibers;
     std::function<void(Rank)> on_pause;  ///< called before each pause of a rank
     std::string wrong;                   ///< first error; empty: none
-    std::uint64_t switches = 0;          ///< see Report
+    std::uint64_t switches = 0;          ///< number of switches between ranks
     std::uint64_t trace = 0;
 
   private:
@@ -86,10 +86,10 @@ class World {
     std::optional<test::VirtualJob> job_;
     std::uint64_t later_region_ = 0;     ///< offset of the region that all later teams use
     base::Tick later_tick_ = 1;          ///< first tick of the next team in this region
-    std::vector<std::uint32_t> speeds_;  ///< by rank: weight in the choice of the next rank
+    std::vector<std::uint32_t> speeds_;  ///< weight of each rank in the choice of the next
     std::vector<bool> done_;
     std::vector<bool> dead_;
-    std::vector<int> pauses_left_;                  ///< by rank: pauses until its death; < 0: never
+    std::vector<int> pauses_left_;                  ///< pauses until each death; < 0: never
     std::optional<std::uint64_t> report_death_at_;  ///< switch at which wires report the death
     Rank dead_rank_ = -1;
     bool expects_death_ = false;

@@ -70,7 +70,7 @@ class StrictFabric {
     std::vector<StrictEndpoint*> endpoints;
     std::vector<StrictRegion*> regions;
     std::vector<std::unique_ptr<StrictOperation>> in_flight;
-    std::uint64_t next_key = 1000;  ///< for keys that the provider chooses
+    std::uint64_t next_key = 1000;  ///< next key that the provider chooses
     int open = 0;                   ///< number of open objects
     int writes = 0;                 ///< number posted so far
 

@@ -60,7 +60,7 @@ struct StrictEndpoint {
     bool enabled;
     std::uint64_t index;
     std::deque<void*> receives;
-    std::set<void*> contexts;  ///< of operations in flight
+    std::set<void*> contexts;  ///< contexts of operations in flight
     std::size_t writes;        ///< posted
     std::size_t reads;         ///< posted
 };
