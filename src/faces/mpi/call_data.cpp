@@ -19,31 +19,18 @@ bool overlap(const std::vector<Packing>& blocks) {
            }) != held.end();
 }
 
-/// Reads block `index` of the caller. `next` is the start of the block in a contiguous list, and
-/// then that of the next block. Returns false for erroneous arguments.
-bool read_block(const Elements& given, std::size_t, std::ptrdiff_t& next, Packing& block) {
-    const TypeFacts* const facts = facts_for(given.count, given.type);
-    if (facts == nullptr || (given.memory == MPI_IN_PLACE && given.count != 0)) return false;
-    block = {.memory = at(given.memory, next),
-             .count = given.count,
-             .type = given.type,
-             .facts = *facts};
-    next += static_cast<std::ptrdiff_t>(given.count) * facts->extent;
-    return true;
-}
-template <class Count, class Displacement>
-bool read_block(const RankBlocks<Count, Displacement>& given, std::size_t index,
-                std::ptrdiff_t& next, Packing& block) {
-    if (given.counts == nullptr || given.types == nullptr ||
-        (given.own_types && given.displacements == nullptr))
-        return false;
-    std::ptrdiff_t place = next;
-    const Elements one{given.memory, given.counts[index], given.types[given.own_types ? index : 0]};
-    if (!read_block(one, 0, next, block)) return false;
-    if (given.displacements != nullptr)
-        place = given.displacements[index] * (given.own_types ? 1 : block.facts.extent);
-    block.memory = at(given.memory, place);
-    return true;
+/// Reads a block of the caller. Returns false for erroneous arguments.
+bool read_block(const RankBlocks& given, std::size_t index, Packing& block) {
+    if (!given.have_arrays()) return false;
+    const MPI_Count count = given.count(index);
+    const MPI_Datatype type = given.type(index);
+    const TypeFacts* const facts = facts_for(count, type);
+    if (facts == nullptr) return false;
+    block = {.memory = at(given.memory(), 0), .count = count, .type = type, .facts = *facts};
+    if (count == 0) return true;
+    if (!given.are_equal() && !given.have_displacements()) return false;
+    block.memory = at(given.memory(), given.offset(index, facts->extent));
+    return given.memory() != MPI_IN_PLACE;
 }
 
 bool is_contiguous(const Packing& block) {
@@ -74,19 +61,14 @@ Why CallData::set(const Elements& given, MPI_Count times, bool copies, std::size
     return Why::served;
 }
 
-template <class Count, class Displacement>
-Why CallData::set(const RankBlocks<Count, Displacement>& given, int ranks, bool copies,
-                  bool receives) {
+Why CallData::set_blocks(const RankBlocks& given, int ranks, bool copies, bool receives) {
     std::vector<Packing> blocks(static_cast<std::size_t>(ranks));
-    std::ptrdiff_t next = 0;
     for (std::size_t rank = 0; rank < blocks.size(); ++rank)
-        if (!read_block(given, rank, next, blocks[rank])) return Why::arguments;
+        if (!read_block(given, rank, blocks[rank])) return Why::arguments;
     lay_out(blocks,
             copies || !std::ranges::all_of(blocks, is_contiguous) || (receives && overlap(blocks)));
     return Why::served;
 }
-template Why CallData::set(const RankBlocks<int, int>&, int, bool, bool);
-template Why CallData::set(const RankBlocks<MPI_Count, MPI_Aint>&, int, bool, bool);
 
 /// Sets blocks of different sizes. Displacements count from the packed data if `packs`, else from
 /// the block with the lowest address: MPI's displacements may be negative or absolute.
@@ -112,13 +94,11 @@ void CallData::lay_out(std::vector<Packing>& blocks, bool packs) {
     packings = std::move(blocks);
 }
 
-template <class Blocks>
-Why CallData::set_neighbors(const Blocks& given, const Entries& entries, BlockOrder order,
+Why CallData::set_neighbors(const RankBlocks& given, const Entries& entries, BlockOrder order,
                             bool shares) {
     std::vector<Packing> blocks(entries.of_block.size());
-    std::ptrdiff_t next = 0;
     for (std::size_t i = 0; i < blocks.size(); ++i)
-        if (!read_block(given, i, next, blocks[i])) return Why::arguments;
+        if (!read_block(given, i, blocks[i])) return Why::arguments;
     std::vector<Packing> present;
     for (std::size_t i = 0; i < blocks.size(); ++i)
         if (entries.of_block[i] >= 0) present.push_back(blocks[i]);
@@ -129,13 +109,6 @@ Why CallData::set_neighbors(const Blocks& given, const Entries& entries, BlockOr
     }
     return Why::served;
 }
-#define WEFT_MPI_BLOCKS(...) \
-    template Why CallData::set_neighbors(const __VA_ARGS__&, const Entries&, BlockOrder, bool)
-WEFT_MPI_BLOCKS(Elements);
-WEFT_MPI_BLOCKS(RankBlocks<int, int>);
-WEFT_MPI_BLOCKS(RankBlocks<int, MPI_Aint>);
-WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
-#undef WEFT_MPI_BLOCKS
 
 /// Packs the blocks of an entry next to each other.
 void CallData::lay_out_entries(std::vector<Packing>& blocks, const Entries& entries,

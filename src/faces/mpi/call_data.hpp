@@ -78,19 +78,71 @@ struct Elements {
     MPI_Datatype type;
 };
 
-/// Memory of the caller with a block for each rank. Counts and displacements are of int, or of
-/// MPI_Count and MPI_Aint.
-template <class Count, class Displacement>
-struct RankBlocks {
-    const void* memory;
-    const Count* counts;
-    const Displacement* displacements;  ///< nullptr: contiguous blocks
-    const MPI_Datatype* types;          ///< one type, or one for each rank if `own_types`
-    bool own_types;                     ///< true: a type for each rank, and displacements in bytes
+/// Memory of the caller with a block for each rank or neighbor: contiguous blocks of equal size, or
+/// blocks with counts and displacements.
+class RankBlocks {
+  public:
+    RankBlocks(const Elements& block) : memory_(block.memory), block_(block), are_equal_(true) {}
+    /// own_types: `types` has a type for each rank, and displacements are in bytes. Count: int or
+    /// MPI_Count; Displacement: int or MPI_Aint.
+    template <class Count, class Displacement>
+    RankBlocks(const void* memory, const Count* counts, const Displacement* displacements,
+               const MPI_Datatype* types, bool own_types = false)
+        : memory_(memory),
+          counts_(counts),
+          displacements_(displacements),
+          types_(types),
+          has_own_types_(own_types),
+          has_int_counts_(sizeof(Count) == sizeof(int)),
+          has_int_displacements_(sizeof(Displacement) == sizeof(int)) {}
+
+    [[nodiscard]] const void* memory() const { return memory_; }
+    [[nodiscard]] bool are_equal() const { return are_equal_; }
+    [[nodiscard]] bool have_own_types() const { return has_own_types_; }
+    /// Returns false if an array is missing.
+    [[nodiscard]] bool have_arrays() const {
+        return are_equal_ || (counts_ != nullptr && types_ != nullptr);
+    }
+    [[nodiscard]] bool have_displacements() const { return displacements_ != nullptr; }
+    [[nodiscard]] MPI_Count count(std::size_t block) const {
+        return are_equal_ ? block_.count : number(counts_, has_int_counts_, block);
+    }
+    [[nodiscard]] MPI_Datatype type(std::size_t block) const {
+        return are_equal_ ? block_.type : types_[has_own_types_ ? block : 0];
+    }
+    /// Returns the displacement of a block in bytes.
+    [[nodiscard]] std::ptrdiff_t offset(std::size_t block, MPI_Aint extent) const {
+        if (are_equal_) return static_cast<std::ptrdiff_t>(block) * block_.count * extent;
+        return number(displacements_, has_int_displacements_, block) *
+               (has_own_types_ ? 1 : extent);
+    }
+    /// Returns true if the caller passes the same arrays of counts and types, or equal blocks.
+    [[nodiscard]] bool has_layout_of(const RankBlocks& other) const {
+        if (are_equal_)
+            return block_.type == other.block_.type && block_.count == other.block_.count &&
+                   block_.count != 0;
+        return counts_ == other.counts_ &&
+               (has_own_types_ ? types_ == other.types_ : *types_ == *other.types_);
+    }
+
+  private:
+    [[nodiscard]] static std::int64_t number(const void* numbers, bool ints, std::size_t at) {
+        return ints ? static_cast<const int*>(numbers)[at]
+                    : static_cast<const std::int64_t*>(numbers)[at];
+    }
+    static_assert(sizeof(MPI_Count) == sizeof(std::int64_t) &&
+                  sizeof(MPI_Aint) == sizeof(std::int64_t));
+
+    const void* memory_;
+    Elements block_{};  ///< if `are_equal_`
+    const void* counts_ = nullptr;
+    const void* displacements_ = nullptr;
+    const MPI_Datatype* types_ = nullptr;
+    bool are_equal_ = false;
+    bool has_own_types_ = false;
+    bool has_int_counts_ = false;
+    bool has_int_displacements_ = false;
 };
-template <class Count, class Displacement>
-RankBlocks(const void*, const Count*, const Displacement*, const MPI_Datatype*, bool = false)
-    -> RankBlocks<Count, Displacement>;
 
 /// Order in which a member's blocks for one neighbor arrive there, if it has several.
 enum class BlockOrder : std::uint8_t {
@@ -120,11 +172,10 @@ struct CallData {
     /// if the call overwrites the data, so that the input must be a copy.
     Why set(const Elements& given, MPI_Count times, bool copies, std::size_t& bytes);
     /// Sets the data to a block for each rank. receives: true for memory of received data.
-    template <class Count, class Displacement>
-    Why set(const RankBlocks<Count, Displacement>& given, int ranks, bool copies, bool receives);
+    Why set_blocks(const RankBlocks& given, int ranks, bool copies, bool receives);
     /// Sets the data to blocks for neighbors. shares: all blocks of an entry get the same data.
-    template <class Blocks>
-    Why set_neighbors(const Blocks& given, const Entries& entries, BlockOrder order, bool shares);
+    Why set_neighbors(const RankBlocks& given, const Entries& entries, BlockOrder order,
+                      bool shares);
     /// Returns the address of the first entry's block.
     [[nodiscard]] std::byte* first_block() const {
         return at(memory,

@@ -115,7 +115,7 @@ WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block
                reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
                (in, out, counts, type, op, comm), (comm, Shortcut::kNever),
-               reduce_scatter(in, out, counts, type, op))
+               reduce_scatter(in, RankBlocks(out, counts, counts, &type), op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
                (in, in_count, in_type, out, out_count, out_type, root, comm),
                (comm, in_count, in_type, MPI_OP_NULL, root, out_count, out_type),

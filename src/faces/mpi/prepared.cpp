@@ -46,31 +46,15 @@ Why PreparedCall::broadcast(const Elements& buffer, int root) {
     return why;
 }
 
-// MPICH refuses equal addresses only if types and counts are equal, too. The functions compare what
-// MPICH compares.
-
-bool have_equal_layouts(const Elements& in, const Elements& out) {
-    return in.type == out.type && in.count == out.count && in.count != 0;
-}
-template <class Blocks>
-bool have_equal_layouts(const Blocks& in, const Blocks& out) {
-    return in.counts == out.counts &&
-           (in.own_types ? in.types == out.types : *in.types == *out.types);
-}
-
-/// Returns true if the host refuses `one`, because it is this rank's block of `all`.
-bool PreparedCall::is_alias_of_block(const Elements& one, const Elements& all) const {
-    return have_equal_layouts(one, all) &&
-           is_alias(one.memory, all.memory, static_cast<std::ptrdiff_t>(count_) * member_.rank);
-}
-template <class Count, class Displacement>
-bool PreparedCall::is_alias_of_block(const Elements& one,
-                                     const RankBlocks<Count, Displacement>& all) const {
-    if (all.counts == nullptr || all.displacements == nullptr || one.type != *all.types ||
-        one.count == 0 || all.counts[member_.rank] == 0)
+/// Returns true if the host refuses `one`, because it is this rank's block of `all`. Compares what
+/// MPICH compares: it refuses equal addresses only if types and counts are equal, too.
+bool PreparedCall::is_alias_of_block(const Elements& one, const RankBlocks& all) const {
+    const auto me = static_cast<std::size_t>(member_.rank);
+    if (one.count == 0 || !all.have_arrays() || all.type(0) != one.type || all.count(me) == 0)
         return false;
+    if (all.are_equal() ? all.count(me) != one.count : !all.have_displacements()) return false;
     const auto size = static_cast<std::ptrdiff_t>(count_) / static_cast<std::ptrdiff_t>(one.count);
-    return is_alias(one.memory, all.memory, size * all.displacements[member_.rank]);
+    return is_alias(one.memory, all.memory(), all.offset(me, size));
 }
 
 /// Compares the bytes that this rank sends to itself with those that it receives. On one rank, the
@@ -88,8 +72,7 @@ Why PreparedCall::check_own_block(std::size_t in_bytes, std::size_t out_bytes, i
     return Why::served;
 }
 
-template <class Blocks>
-Why PreparedCall::gather(const Elements& in, const Blocks& out, int root) {
+Why PreparedCall::gather(const Elements& in, const RankBlocks& out, int root) {
     const bool in_place = in.memory == MPI_IN_PLACE;
     if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
     Why why = in_place ? Why::served : set(in_, in);
@@ -117,8 +100,7 @@ void PreparedCall::keep_own_block() {
     in_.packings.push_back(own);
 }
 
-template <class Blocks>
-Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
+Why PreparedCall::scatter(const RankBlocks& in, const Elements& out, int root) {
     const bool in_place = out.memory == MPI_IN_PLACE;
     if (!set_root(root) || (in_place && !root_is(root))) return Why::arguments;
     Why why = in_place ? Why::served : set(out_, out);
@@ -133,11 +115,10 @@ Why PreparedCall::scatter(const Blocks& in, const Elements& out, int root) {
 }
 
 /// In place, results overwrite the data, so a copy of the data is sent.
-template <class Blocks>
-Why PreparedCall::alltoall(const Blocks& in, const Blocks& out) {
-    const bool in_place = in.memory == MPI_IN_PLACE;
-    if (out.memory == MPI_IN_PLACE) return Why::arguments;
-    if (is_alias(in.memory, out.memory, 0) && have_equal_layouts(in, out)) return Why::arguments;
+Why PreparedCall::alltoall(const RankBlocks& in, const RankBlocks& out) {
+    const bool in_place = in.memory() == MPI_IN_PLACE;
+    if (out.memory() == MPI_IN_PLACE) return Why::arguments;
+    if (is_alias(in.memory(), out.memory(), 0) && in.has_layout_of(out)) return Why::arguments;
     Why why = set_all(in_, in_place ? out : in, in_place);
     const auto me = static_cast<std::size_t>(member_.rank);
     const std::size_t in_bytes = in_.counts.empty() ? count_ : in_.counts[me];
@@ -148,41 +129,19 @@ Why PreparedCall::alltoall(const Blocks& in, const Blocks& out) {
 
 // --- neighbors -----------------------------------------------------------------------------------
 
-template <class Blocks>
-Why PreparedCall::neighbor_allgather(const Elements& in, const Blocks& out) {
+Why PreparedCall::neighbor_allgather(const Elements& in, const RankBlocks& out) {
     if (neighbors_ == nullptr) return Why::arguments;
     const Why why = set(in_, in);
     if (why != Why::served) return why;
     return out_.set_neighbors(out, neighbors_->sources(), BlockOrder::forward, true);
 }
 
-template <class Blocks>
-Why PreparedCall::neighbor_alltoall(const Blocks& in, const Blocks& out) {
+Why PreparedCall::neighbor_alltoall(const RankBlocks& in, const RankBlocks& out) {
     if (neighbors_ == nullptr) return Why::arguments;
     const Why why = in_.set_neighbors(in, neighbors_->destinations(), BlockOrder::forward, false);
     if (why != Why::served) return why;
     return out_.set_neighbors(out, neighbors_->sources(), neighbors_->order(kind_, form_), false);
 }
-#define WEFT_MPI_BLOCKS(...)                                                            \
-    template Why PreparedCall::neighbor_allgather(const Elements&, const __VA_ARGS__&); \
-    template Why PreparedCall::neighbor_alltoall(const __VA_ARGS__&, const __VA_ARGS__&)
-WEFT_MPI_BLOCKS(Elements);
-WEFT_MPI_BLOCKS(RankBlocks<int, int>);
-WEFT_MPI_BLOCKS(RankBlocks<int, MPI_Aint>);
-WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
-#undef WEFT_MPI_BLOCKS
-
-// --- movement of all ranks -----------------------------------------------------------------------
-
-#define WEFT_MPI_BLOCKS(...)                                                      \
-    template Why PreparedCall::gather(const Elements&, const __VA_ARGS__&, int);  \
-    template Why PreparedCall::scatter(const __VA_ARGS__&, const Elements&, int); \
-    template Why PreparedCall::alltoall(const __VA_ARGS__&, const __VA_ARGS__&)
-WEFT_MPI_BLOCKS(Elements);
-WEFT_MPI_BLOCKS(RankBlocks<int, int>);
-WEFT_MPI_BLOCKS(RankBlocks<MPI_Count, MPI_Aint>);
-#undef WEFT_MPI_BLOCKS
-
 // --- reductions ----------------------------------------------------------------------------------
 
 /// MPI guarantees that all members pass the same count, type and operation (MPI 4.0, 6.9.1).
@@ -227,25 +186,22 @@ Why PreparedCall::reduce_blocks(const void* in, const Elements& out, MPI_Op op) 
 
 /// Passes the sum of all counts to all_reduce(), which does not read the type for a count of 0. All
 /// members have equal counts, so all decide equally.
-template <class Count>
-Why PreparedCall::reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type,
-                                 MPI_Op op) {
-    if (counts == nullptr) return Why::arguments;
+Why PreparedCall::reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op) {
+    if (!out.have_arrays()) return Why::arguments;
     MPI_Count all = 0;
-    for (int rank = 0; rank < member_.size; ++rank) {
-        if (counts[rank] < 0) return Why::arguments;
-        in_.counts.push_back(static_cast<std::size_t>(counts[rank]));
-        all += counts[rank];
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(member_.size); ++rank) {
+        const MPI_Count count = out.count(rank);
+        if (count < 0) return Why::arguments;
+        in_.counts.push_back(static_cast<std::size_t>(count));
+        all += count;
     }
-    const MPI_Count mine = counts[member_.rank];
-    const Why why = all_reduce(in, {out, all, type}, op);
+    const MPI_Datatype type = out.type(0);
+    const Why why = all_reduce(in, {out.memory(), all, type}, op);
     if (why == Why::served && combination_ == nullptr && all != 0)
-        separate_scattered(in, {out, mine, type});
+        separate_scattered(in,
+                           {out.memory(), out.count(static_cast<std::size_t>(member_.rank)), type});
     return why;
 }
-template Why PreparedCall::reduce_scatter(const void*, void*, const int*, MPI_Datatype, MPI_Op);
-template Why PreparedCall::reduce_scatter(const void*, void*, const MPI_Count*, MPI_Datatype,
-                                          MPI_Op);
 
 /// In place, MPI may only change the start of the buffer, which receives this rank's block of the
 /// result. So the buffer is only input, and finish() copies the block to its start.

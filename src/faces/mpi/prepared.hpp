@@ -55,25 +55,17 @@ class PreparedCall {
     Why reduce(const void* in, const Elements& out, MPI_Op op, int root);
     /// Reduces blocks of `out.count` elements, one for each rank (reduce_scatter_block).
     Why reduce_blocks(const void* in, const Elements& out, MPI_Op op);
-    template <class Count>
-    Why reduce_scatter(const void* in, void* out, const Count* counts, MPI_Datatype type,
-                       MPI_Op op);
-    // Blocks are Elements, equal on all ranks, or RankBlocks.
-    template <class Blocks>
-    Why gather(const Elements& in, const Blocks& out, int root);
-    template <class Blocks>
-    Why scatter(const Blocks& in, const Elements& out, int root);
-    template <class Blocks>
-    Why allgather(const Elements& in, const Blocks& out) {
+    /// The blocks of `out` describe the result, without displacements.
+    Why reduce_scatter(const void* in, const RankBlocks& out, MPI_Op op);
+    Why gather(const Elements& in, const RankBlocks& out, int root);
+    Why scatter(const RankBlocks& in, const Elements& out, int root);
+    Why allgather(const Elements& in, const RankBlocks& out) {
         return gather(in, out, member_.rank);
     }
-    template <class Blocks>
-    Why alltoall(const Blocks& in, const Blocks& out);
+    Why alltoall(const RankBlocks& in, const RankBlocks& out);
     // Blocks for neighbors, in the order of the communicator's topology.
-    template <class Blocks>
-    Why neighbor_allgather(const Elements& in, const Blocks& out);
-    template <class Blocks>
-    Why neighbor_alltoall(const Blocks& in, const Blocks& out);
+    Why neighbor_allgather(const Elements& in, const RankBlocks& out);
+    Why neighbor_alltoall(const RankBlocks& in, const RankBlocks& out);
 
     // --- executing ---
     /// Makes the call or, if `request` is not nullptr, starts it; may be called again after the end
@@ -100,22 +92,17 @@ class PreparedCall {
     [[nodiscard]] bool set_root(int root);
     /// Sets the data of one rank; set_all() that of all ranks, with a block for each.
     Why set(CallData& data, const Elements& given) { return data.set(given, 1, false, count_); }
-    Why set_all(CallData& data, const Elements& given, bool copies = false) {
-        return data.set(given, member_.size, copies, count_);
-    }
-    template <class Count, class Displacement>
-    Why set_all(CallData& data, const RankBlocks<Count, Displacement>& given, bool copies = false) {
-        return data.set(given, member_.size, copies, &data == &out_);
+    Why set_all(CallData& data, const RankBlocks& given, bool copies = false) {
+        if (!given.are_equal()) return data.set_blocks(given, member_.size, copies, &data == &out_);
+        const Elements block{given.memory(), given.count(0), given.type(0)};
+        return data.set(block, member_.size, copies, count_);
     }
     void keep_own_block();
     void separate_result(MPI_Count count, MPI_Datatype type);
     Why prepare_combination(const void* in, const Elements& out, MPI_Op op);
     [[nodiscard]] Why check_own_block(std::size_t in_bytes, std::size_t out_bytes, int rooms);
     [[nodiscard]] bool is_alias(const void* in, const void* out, std::ptrdiff_t offset) const;
-    [[nodiscard]] bool is_alias_of_block(const Elements& one, const Elements& all) const;
-    template <class Count, class Displacement>
-    [[nodiscard]] bool is_alias_of_block(const Elements& one,
-                                         const RankBlocks<Count, Displacement>& all) const;
+    [[nodiscard]] bool is_alias_of_block(const Elements& one, const RankBlocks& all) const;
     void separate_scattered(const void* in, const Elements& out);
     void run_alone();
 
