@@ -5,7 +5,7 @@
 // starts the job; without a launcher, a process is a job of one rank. Calls on a team are
 // collective unless documented otherwise: all members make them in the same order, with the same
 // counts, types, operations and roots. If two ranks make different calls, both get
-// WEFT_ERR_ARGUMENT and a text that names both calls.
+// WEFT_ERR_ARGUMENT and a text that contains "ranks disagree" and names both calls.
 //
 // Errors     Functions return WEFT_OK or an error status. After an error, weft_last_error() returns
 //            a sentence that names the argument or rank and the expected value. A call whose

@@ -30,7 +30,7 @@ bool read_block(const RankBlocks& given, std::size_t index, Packing& block) {
     if (count == 0) return true;
     if (!given.are_equal() && !given.have_displacements()) return false;
     block.memory = at(given.memory(), given.offset(index, facts->extent));
-    return given.memory() != MPI_IN_PLACE;
+    return given.memory() != MPI_IN_PLACE && !is_no_memory(block.memory, *facts);
 }
 
 bool is_contiguous(const Packing& block) {
@@ -47,7 +47,7 @@ std::byte* CallData::make_room(std::size_t bytes) {
 
 Why CallData::set(const Elements& given, MPI_Count times, bool copies, std::size_t& bytes) {
     const TypeFacts* const facts = facts_for(given.count, given.type);
-    if (facts == nullptr || (given.memory == MPI_IN_PLACE && given.count != 0))
+    if (facts == nullptr || (given.count != 0 && is_no_memory(given.memory, *facts)))
         return Why::arguments;
     bytes = bytes_of(given.count, *facts);
     memory = const_cast<void*>(given.memory);

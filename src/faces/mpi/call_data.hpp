@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "faces/mpi/host.hpp"
 #include "faces/mpi/statistics.hpp"
 #include "faces/mpi/types.hpp"
 
@@ -29,6 +30,12 @@ namespace weft::mpi {
 /// Returns the bytes of data of `count` elements.
 [[nodiscard]] inline std::size_t bytes_of(MPI_Count count, const TypeFacts& facts) {
     return static_cast<std::size_t>(count) * facts.size;
+}
+
+/// Returns true if data of a type cannot be at an address; data with gaps can be at MPI_BOTTOM. Open
+/// MPI crashes at a null address, so weft reports that error.
+[[nodiscard]] inline bool is_no_memory(const void* memory, const TypeFacts& facts) {
+    return memory == MPI_IN_PLACE || (!kIsOpenMpi && memory == nullptr && facts.contiguous);
 }
 
 /// Elements of the program, and memory for their packed bytes. pack() and unpack() return

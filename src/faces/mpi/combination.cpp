@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 
 namespace weft::mpi {
 
@@ -36,8 +37,9 @@ int Combination::run(std::byte* first) {
     MPI_Aint true_extent = 0;
     PMPI_Type_get_true_extent(result.type, &low, &true_extent);
     const bool contiguous = result.facts.contiguous;
-    const auto span = static_cast<std::size_t>(result.facts.extent * (result.count - 1)) +
-                      static_cast<std::size_t>(true_extent);
+    const MPI_Aint reach = result.facts.extent * (result.count - 1);  // negative if the extent is
+    low += std::min<MPI_Aint>(reach, 0);
+    const auto span = static_cast<std::size_t>(std::abs(reach) + true_extent);
     // Elements with gaps are combined in two buffers with the layout of the type.
     const Room rooms[2] = {Room(contiguous ? 0 : span), Room(contiguous ? 0 : span)};
     Packing sum = result;

@@ -8,6 +8,26 @@
 
 namespace weft::mpi {
 
+static constexpr int kHandlers = 2;
+static MPI_Comm comm_of_handler(int index) {
+    return index == 0 ? MPI_COMM_WORLD : MPI_COMM_SELF;
+}
+
+ReturnedErrors::ReturnedErrors() {
+    PMPI_Initialized(&has_world_);
+    for (int i = 0; i < kHandlers && has_world(); ++i) {
+        PMPI_Comm_get_errhandler(comm_of_handler(i), &handlers_[i]);
+        PMPI_Comm_set_errhandler(comm_of_handler(i), MPI_ERRORS_RETURN);
+    }
+}
+
+ReturnedErrors::~ReturnedErrors() {
+    for (int i = 0; i < kHandlers && has_world(); ++i) {
+        PMPI_Comm_set_errhandler(comm_of_handler(i), handlers_[i]);
+        PMPI_Errhandler_free(&handlers_[i]);
+    }
+}
+
 #if defined(OPEN_MPI)
 
 template <class Function>

@@ -29,6 +29,22 @@ inline constexpr bool kRequestsEndInProgress = kIsOpenMpi;
 /// does not promise this, but MPICH's own barrier receives such messages and programs rely on it.
 inline constexpr bool kBarriersDeliver = !kIsOpenMpi;
 
+/// While an object exists, the host returns errors about invalid handles. It passes them to the
+/// handler of MPI_COMM_WORLD or, in some versions, of MPI_COMM_SELF. Does nothing if the program
+/// only uses sessions.
+class ReturnedErrors {
+  public:
+    ReturnedErrors();
+    ReturnedErrors(const ReturnedErrors&) = delete;
+    ReturnedErrors& operator=(const ReturnedErrors&) = delete;
+    ~ReturnedErrors();
+    [[nodiscard]] bool has_world() const { return has_world_ != 0; }
+
+  private:
+    int has_world_ = 0;
+    MPI_Errhandler handlers_[2] = {};
+};
+
 /// Drives the host's transfers. `comm`: a communicator without messages, for a probe of MPICH.
 void drive_host(MPI_Comm comm);
 

@@ -105,6 +105,7 @@ Communicator* Layer::add(MPI_Comm comm) {
     if (comm == MPI_COMM_NULL) return nullptr;
     Communicator fresh{.member = {.comm = comm, .rank = 0, .size = 0}};
     int inter = 0;
+    const ReturnedErrors errors;
     if (PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS ||
         PMPI_Comm_rank(comm, &fresh.member.rank) != MPI_SUCCESS ||
         PMPI_Comm_size(comm, &fresh.member.size) != MPI_SUCCESS ||

@@ -59,15 +59,24 @@ bool PreparedCall::is_alias_of_block(const Elements& one, const RankBlocks& all)
 
 /// Compares the bytes that this rank sends to itself with those that it receives. On one rank, the
 /// host reports a difference. Else the call is made, because other members make it, and finish()
-/// reports that the data is too long; `rooms` is not 0 if this rank needs memory for all data.
+/// reports data that is too long; `rooms` is not 0 if equal blocks then need memory for all data.
 Why PreparedCall::check_own_block(std::size_t in_bytes, std::size_t out_bytes, int rooms) {
     if (in_bytes == out_bytes) return Why::served;
     if (member_.size == 1) return Why::arguments;
-    truncates_ = in_bytes > out_bytes && out_.counts.empty();
-    if (truncates_ && rooms != 0) {
+    truncates_ = in_bytes > out_bytes;
+    const auto me = static_cast<std::size_t>(member_.rank);
+    if (in_.counts.empty() && out_.counts.empty()) {
+        if (!truncates_ || rooms == 0) return Why::served;
         out_.packings.clear();
         out_.make_room(in_bytes * static_cast<std::size_t>(rooms));
         count_ = in_bytes;
+    } else if (kind_ == CallKind::allgatherv) {
+        // The members then disagree about the counts. A longer block is cut.
+        if (!truncates_) out_.counts[me] = in_bytes;
+    } else {
+        count_ = std::min(in_bytes, out_bytes);
+        if (!in_.counts.empty()) in_.counts[me] = count_;
+        if (!out_.counts.empty()) out_.counts[me] = count_;
     }
     return Why::served;
 }
@@ -110,8 +119,8 @@ Why PreparedCall::scatter(const RankBlocks& in, const Elements& out, int root) {
     if (is_alias_of_block(out, in)) return Why::arguments;
     why = set_all(in_, in);
     if (why != Why::served || in_place) return why;
-    if (!in_.counts.empty() && member_.size != 1) return Why::served;
-    return check_own_block(in_.counts.empty() ? count_ : in_.counts[0], out_bytes, 1);
+    const auto me = static_cast<std::size_t>(member_.rank);
+    return check_own_block(in_.counts.empty() ? count_ : in_.counts[me], out_bytes, 1);
 }
 
 /// In place, results overwrite the data, so a copy of the data is sent.
@@ -152,8 +161,9 @@ Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
     if (out.count == 0) return Why::served;
     TypeFacts* const facts = facts_for(out.count, out.type);
     if (facts == nullptr || op == MPI_OP_NULL) return Why::arguments;
-    if (has_result && (out.memory == MPI_IN_PLACE || is_alias(in, out.memory, 0)))
+    if (has_result && (is_no_memory(out.memory, *facts) || is_alias(in, out.memory, 0)))
         return Why::arguments;
+    if (in != MPI_IN_PLACE && is_no_memory(in, *facts)) return Why::arguments;
     Reduction how = reduction_for(op, out.type, *facts, form_ != Form::blocking);
     if (how.method == Reduction::Method::refused)
         return facts->element ? Why::operation : Why::type;

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <cstdio>
+#include <cstring>
 #include <utility>
 
 #include "faces/mpi/host.hpp"
@@ -69,8 +70,11 @@ MPI_Request barrier = MPI_REQUEST_NULL;
 
 }  // namespace
 
+/// Calls of different sizes are those of a member that sends more or less than another expects.
 int SharedRuntime::error_class(weft_status status) {
-    if (status == WEFT_ERR_ARGUMENT) return MPI_ERR_ARG;
+    if (status == WEFT_ERR_ARGUMENT)
+        return std::strstr(weft_last_error(), "ranks disagree") != nullptr ? MPI_ERR_TRUNCATE
+                                                                           : MPI_ERR_ARG;
     return status == WEFT_ERR_MEMORY ? MPI_ERR_NO_MEM : MPI_ERR_OTHER;
 }
 

@@ -67,6 +67,7 @@ class SharedRuntime {
     /// Calls the communicator's error handler, as MPI does. Returns the code.
     static int raise(MPI_Comm comm, int code);
     static int raise(MPI_Comm comm, weft_status status);
+    /// Returns MPI's class for the failure that this thread's last call of weft returned.
     [[nodiscard]] static int error_class(weft_status status);
     /// Drives started calls. Returns the number of calls that have completed. The host may call it.
     int progress();

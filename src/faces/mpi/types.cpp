@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "faces/mpi/handle_map.hpp"
+#include "faces/mpi/host.hpp"
 
 namespace weft::mpi {
 
@@ -257,27 +258,15 @@ bool is_builtin_operation(MPI_Op op) {
 namespace {
 
 /// Returns true if the host allows a predefined operation on a type. Asks by a reduction of no
-/// elements, whose error would go to the handler of MPI_COMM_WORLD or, in some versions, of
-/// MPI_COMM_SELF.
+/// elements.
 bool host_allows(MPI_Op op, weft_op ours, MPI_Datatype type, TypeFacts& facts) {
-    int has_world = 0;
-    PMPI_Initialized(&has_world);
-    if (has_world == 0) return false;  // the program only uses sessions
     if ((facts.asked & bit(ours)) == 0) {
-        MPI_Errhandler handlers[2];
-        const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
-        for (int i = 0; i < 2; ++i) {
-            PMPI_Comm_get_errhandler(comms[i], &handlers[i]);
-            PMPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN);
-        }
+        const ReturnedErrors errors;
+        if (!errors.has_world()) return false;
         char none[2] = {};
         if (PMPI_Reduce_local(&none[0], &none[1], 0, type, op) == MPI_SUCCESS)
             facts.allowed |= bit(ours);
         facts.asked |= bit(ours);
-        for (int i = 0; i < 2; ++i) {
-            PMPI_Comm_set_errhandler(comms[i], handlers[i]);
-            PMPI_Errhandler_free(&handlers[i]);
-        }
     }
     return (facts.allowed & bit(ours)) != 0;
 }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <vector>
 
 namespace {
 
@@ -18,6 +19,10 @@ int wrong = 0;
 
 void check(bool right, const char* what) {
     if (!right && ++wrong <= 9) std::fprintf(stderr, "rank %d: %s\n", rank, what);
+}
+
+std::size_t ranks() {
+    return static_cast<std::size_t>(size);
 }
 
 int class_of(int code) {
@@ -164,6 +169,116 @@ void use_uncommitted_types() {
     MPI_Comm_free(&comm);
 }
 
+/// Makes a call on a communicator that returns errors, and checks the class of its error.
+template <class Make>
+void expect_error(const char* what, int expected_class, Make make) {
+    MPI_Comm comm = copy_with_returned_errors();
+    const int code = make(comm);
+    check(class_of(code) == expected_class, what);
+    MPI_Comm_free(&comm);
+}
+
+/// This rank sends itself more than it receives, by calls with a count for each rank.
+void send_oneself_too_much() {
+    std::vector<int> in(8 * ranks(), rank);
+    std::vector<int> out(in.size(), -1);
+    std::vector<int> counts(ranks(), 4);
+    std::vector<int> places(ranks());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(8 * i);
+    std::vector<int> longer = counts;
+    longer[static_cast<std::size_t>(rank)] = 8;
+    const int mine = rank == 0 ? 8 : 4;
+    const int root_error = rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    expect_error("gatherv", root_error, [&](MPI_Comm comm) {
+        return MPI_Gatherv(in.data(), mine, MPI_INT, out.data(), counts.data(), places.data(),
+                           MPI_INT, 0, comm);
+    });
+    expect_error("scatterv", root_error, [&](MPI_Comm comm) {
+        return MPI_Scatterv(in.data(), longer.data(), places.data(), MPI_INT, out.data(), 4,
+                            MPI_INT, 0, comm);
+    });
+    expect_error("alltoallv", MPI_ERR_TRUNCATE, [&](MPI_Comm comm) {
+        return MPI_Alltoallv(in.data(), longer.data(), places.data(), MPI_INT, out.data(),
+                             counts.data(), places.data(), MPI_INT, comm);
+    });
+    expect_error("allgatherv", root_error, [&](MPI_Comm comm) {
+        return MPI_Allgatherv(in.data(), mine, MPI_INT, out.data(), counts.data(), places.data(),
+                              MPI_INT, comm);
+    });
+    for (std::size_t r = 0; r < ranks(); ++r)
+        check(std::count(out.begin() + places[r] + 4, out.begin() + places[r] + 8, -1) == 4,
+              "bytes beyond a block");
+}
+
+// A user operation on elements that go backwards in memory.
+void add_ints(void* in, void* inout, int* count, MPI_Datatype* type) {
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    MPI_Type_get_extent(*type, &lower, &extent);
+    for (int i = 0; i < *count; ++i)
+        *reinterpret_cast<int*>(static_cast<char*>(inout) + i * extent) +=
+            *reinterpret_cast<int*>(static_cast<char*>(in) + i * extent);
+}
+
+void reduce_backwards() {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, -8, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(add_ints, 1, &op);
+    std::vector<int> in(40, 1);
+    std::vector<int> out(40, -1);
+    MPI_Allreduce(&in[38], &out[38], 20, type, op, MPI_COMM_WORLD);
+    for (std::size_t i = 0; i < out.size(); ++i)
+        check(out[i] == (i % 2 == 0 ? size : -1), "a reduction of elements with negative extent");
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+}
+
+/// The root of a gatherv passes no displacements, a rank passes a null buffer. MPICH crashes without
+/// displacements, and Open MPI at a null address.
+void pass_null() {
+#if defined(OPEN_MPI)
+    int out[64];
+    const std::vector<int> counts(ranks(), 1);
+    expect_error("no displacements", rank == 0 ? MPI_ERR_ARG : MPI_SUCCESS, [&](MPI_Comm comm) {
+        return MPI_Gatherv(&rank, 1, MPI_INT, out, counts.data(), nullptr, MPI_INT, 0, comm);
+    });
+#else
+    int out = 0;
+    expect_error("a null input", MPI_ERR_BUFFER, [&](MPI_Comm comm) {
+        return MPI_Allreduce(nullptr, &out, 1, MPI_INT, MPI_SUM, comm);
+    });
+    expect_error("a null buffer", MPI_ERR_BUFFER,
+                 [&](MPI_Comm comm) { return MPI_Bcast(nullptr, 1, MPI_INT, 0, comm); });
+#endif
+}
+
+#if !defined(OPEN_MPI)
+int handled = 0;
+void count_errors(MPI_Comm*, int*, ...) {
+    ++handled;
+}
+
+/// The handler gets one error for a handle that is no communicator.
+void use_invalid_communicator() {
+    MPI_Errhandler counts = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(count_errors, &counts);
+    const MPI_Comm comms[2] = {MPI_COMM_WORLD, MPI_COMM_SELF};
+    MPI_Errhandler before[2];
+    for (int i = 0; i < 2; ++i) MPI_Comm_get_errhandler(comms[i], &before[i]);
+    for (const MPI_Comm comm : comms) MPI_Comm_set_errhandler(comm, counts);
+    constexpr auto kInvalid = static_cast<MPI_Comm>(0x84000077);
+    MPI_Barrier(kInvalid);
+    check(handled == 1, "number of errors for an invalid communicator");
+    for (int i = 0; i < 2; ++i) {
+        MPI_Comm_set_errhandler(comms[i], before[i]);
+        MPI_Errhandler_free(&before[i]);
+    }
+    MPI_Errhandler_free(&counts);
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -178,6 +293,12 @@ int main(int argc, char** argv) {
     scatter_too_much();
     gather_in_wrong_place();
     use_uncommitted_types();
+    send_oneself_too_much();
+    reduce_backwards();
+    pass_null();
+#if !defined(OPEN_MPI)
+    use_invalid_communicator();
+#endif
     int all = 0;
     PMPI_Allreduce(&wrong, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && all == 0) std::puts("right");
