@@ -32,8 +32,8 @@ namespace weft::mpi {
     return static_cast<std::size_t>(count) * facts.size;
 }
 
-/// Returns true if data of a type cannot be at an address; data with gaps can be at MPI_BOTTOM. Open
-/// MPI crashes at a null address, so weft reports that error.
+/// Returns true if data of a type cannot be at an address; data with gaps can be at MPI_BOTTOM.
+/// Open MPI crashes at a null address, so weft reports that error.
 [[nodiscard]] inline bool is_no_memory(const void* memory, const TypeFacts& facts) {
     return memory == MPI_IN_PLACE || (!kIsOpenMpi && memory == nullptr && facts.contiguous);
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <utility>
 
 namespace weft::mpi {
@@ -85,6 +86,12 @@ void Layer::begin(MPI_Comm world) {
     if (world == MPI_COMM_WORLD) PMPI_Comm_set_attr(MPI_COMM_SELF, end_key_, nullptr);
     if (settings_.kinds_on != 0 && world_size_ > 1) {
         runtime_.start_on(world, threaded_, settings_.progress);
+        if (runtime_.runs()) {
+            std::vector<int> all(static_cast<std::size_t>(world_size_));
+            std::iota(all.begin(), all.end(), 0);
+            world_ = std::make_shared<GroupTeam>(runtime_.world(), last_serial_);
+            groups_[all] = world_;
+        }
         adopt(world);
     }
     kinds_off.store(statistics_.enabled() ? 0 : ~settings_.kinds_on, std::memory_order_relaxed);
@@ -183,12 +190,9 @@ void Layer::adopt(MPI_Comm comm) {
 /// Uses the team of other communicators with these members, or makes it. Exchange `team`: a member
 /// may have dropped the team, or may have it for communicators that others have freed.
 void Layer::share_team(Communicator& at, const std::vector<int>& members) {
-    if (has_all_ranks(members)) {
-        at.team = runtime_.world();
-        return;
-    }
     std::shared_ptr<GroupTeam>& known = groups_[members];
-    const std::int64_t serial = known == nullptr ? 0 : known->serial;
+    const bool usable = known != nullptr && known->recovery == nullptr;
+    const std::int64_t serial = usable ? known->serial : 0;
     const auto [least, greatest, last] =
         least_of<3>(at.member.comm, {serial, -serial, -last_serial_});
     if (least != 0 && least == -greatest) {
@@ -203,10 +207,11 @@ void Layer::share_team(Communicator& at, const std::vector<int>& members) {
         groups_.erase(members);
         return;
     }
-    known = std::shared_ptr<GroupTeam>(new GroupTeam{made, last_serial_}, [](GroupTeam* ended) {
-        SharedRuntime::get().drop(ended->team, nullptr);
-        delete ended;
-    });
+    known = std::shared_ptr<GroupTeam>(new GroupTeam{made, last_serial_, 0, nullptr},
+                                       [](GroupTeam* ended) {
+                                           SharedRuntime::get().drop(ended->team, nullptr);
+                                           delete ended;
+                                       });
     at.group = known;
     at.team = made;
 }
@@ -217,12 +222,8 @@ void Layer::share_team(Communicator& at, const std::vector<int>& members) {
 void Layer::make_lane(Communicator& at, const std::vector<int>& members, bool wanted) {
     wanted = wanted || starts_calls_ || settings_.threads_anywhere;
     const bool ready = is_ready_for_lane();
-    std::array<std::int64_t, 2> least{ready ? 1 : 0, wanted ? -1 : 0};
-    if (has_all_ranks(members) && !settings_.threads_anywhere)
-        runtime_.find_least(least);  // takes less time than the host's exchange
-    else
-        least = least_of(at.member.comm, least);
-    const auto [all_ready, none_wants] = least;
+    const auto [all_ready, none_wants] =
+        least_of<2>(at.member.comm, {ready ? 1 : 0, wanted ? -1 : 0});
     at.lane = new_lane(at, members, ready, all_ready == 1 && none_wants == -1);
     if (settings_.threads_anywhere) at.team = at.lane_team();
 }
@@ -250,10 +251,21 @@ Why Layer::take_lane(Communicator& at, std::shared_ptr<Lane>& lane) {
     return Why::served;
 }
 
-/// Returns true if the members are all ranks, in their order.
-bool Layer::has_all_ranks(const std::vector<int>& members) const {
-    return members.size() == static_cast<std::size_t>(world_size_) &&
-           std::ranges::is_sorted(members);
+/// After a call in which members disagreed, the members agree on a call from which on the host
+/// serves the communicators of their team, until these get a new team. Returns true for such calls;
+/// earlier calls fail.
+bool Layer::resumes(Communicator& at, const PreparedCall& call, weft_status status) {
+    if (at.group == nullptr || SharedRuntime::error_class(status) != MPI_ERR_TRUNCATE) return false;
+    GroupTeam& failed = *at.group;
+    if (failed.recovery == nullptr)
+        failed.recovery =
+            std::make_unique<Recovery>(runtime_.own(), ranks_in_world(at.member, runtime_.own()),
+                                       failed.serial, failed.calls + (call.keeps_input() ? 0 : 1));
+    if (!failed.recovery->agreed() || failed.calls < failed.recovery->first_call()) return false;
+    at.group.reset();
+    at.team = nullptr;
+    at.next_try = at.calls + 1;
+    return true;
 }
 
 /// Returns true if this rank can make a lane; the caller then calls new_lane().

@@ -49,6 +49,7 @@
 #include "faces/mpi/handle_map.hpp"
 #include "faces/mpi/host.hpp"
 #include "faces/mpi/prepared.hpp"
+#include "faces/mpi/recovery.hpp"
 #include "faces/mpi/requests.hpp"
 #include "faces/mpi/settings.hpp"
 #include "faces/mpi/shared_runtime.hpp"
@@ -60,7 +61,9 @@ namespace weft::mpi {
 /// Team for the blocking calls on all communicators with the same members in the same order.
 struct GroupTeam {
     weft_team* team = nullptr;
-    std::int64_t serial = 0;  ///< equal on all members; 0: the team of all ranks
+    std::int64_t serial = 0;             ///< equal on all members, not 0
+    std::int64_t calls = 0;              ///< blocking calls with the team
+    std::unique_ptr<Recovery> recovery;  ///< set after members have disagreed about a call
 };
 
 /// State of a communicator.
@@ -160,7 +163,12 @@ class Layer {
                 const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
                 int result = MPI_SUCCESS;
                 if constexpr (kBlocks) {
-                    result = runtime_.run(at->team, call);
+                    if (at->group != nullptr) ++at->group->calls;
+                    const weft_status status = runtime_.run(at->team, call);
+                    if (status != WEFT_OK && resumes(*at, call, status)) [[unlikely]]
+                        why = Why::no_team;
+                    else
+                        result = runtime_.finish(call, status);
                 } else {
                     auto shared = std::make_shared<PreparedCall>(std::move(call));
                     shared->keep_types();
@@ -169,8 +177,10 @@ class Layer {
                                  : PersistentCalls::get().add(std::move(shared), std::move(lane),
                                                               request);
                 }
-                statistics_.count(kind, why, bytes, begun);
-                return result;
+                if (why == Why::served) {
+                    statistics_.count(kind, why, bytes, begun);
+                    return result;
+                }
             }
         }
         const int result = host();
@@ -219,7 +229,7 @@ class Layer {
     void share_team(Communicator& at, const std::vector<int>& members);
     void make_lane(Communicator& at, const std::vector<int>& members, bool wanted);
     Why take_lane(Communicator& at, std::shared_ptr<Lane>& lane);
-    [[nodiscard]] bool has_all_ranks(const std::vector<int>& members) const;
+    bool resumes(Communicator& at, const PreparedCall& call, weft_status status);
     [[nodiscard]] bool is_ready_for_lane();
     std::shared_ptr<Lane> new_lane(const Communicator& at, const std::vector<int>& members,
                                    bool ready, bool makes);
@@ -244,7 +254,8 @@ class Layer {
     SharedRuntime& runtime_ = SharedRuntime::get();
     HandleMap<MPI_Comm, Communicator> communicators_;
     std::map<std::vector<int>, std::shared_ptr<GroupTeam>> groups_;  ///< by ranks in the world
-    std::int64_t last_serial_ = 0;
+    std::shared_ptr<GroupTeam> world_;                               ///< never dropped
+    std::int64_t last_serial_ = 1;
     std::atomic<int> lanes_{0};               ///< lanes of communicators and of persistent calls
     std::atomic<int> adopted_{0};             ///< calls of adopt() for several ranks
     std::atomic<bool> starts_calls_ = false;  ///< the program makes started calls

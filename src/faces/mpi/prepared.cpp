@@ -126,6 +126,7 @@ Why PreparedCall::scatter(const RankBlocks& in, const Elements& out, int root) {
 /// In place, results overwrite the data, so a copy of the data is sent.
 Why PreparedCall::alltoall(const RankBlocks& in, const RankBlocks& out) {
     const bool in_place = in.memory() == MPI_IN_PLACE;
+    keeps_input_ = !in_place;
     if (out.memory() == MPI_IN_PLACE) return Why::arguments;
     if (is_alias(in.memory(), out.memory(), 0) && in.has_layout_of(out)) return Why::arguments;
     Why why = set_all(in_, in_place ? out : in, in_place);
@@ -157,6 +158,7 @@ Why PreparedCall::neighbor_alltoall(const RankBlocks& in, const RankBlocks& out)
 Why PreparedCall::all_reduce(const void* in, const Elements& out, MPI_Op op) {
     const bool has_result = kind_ != CallKind::reduce || root_is(root_);
     in_.memory = in == MPI_IN_PLACE ? WEFT_IN_PLACE : const_cast<void*>(in);
+    keeps_input_ = in != MPI_IN_PLACE;
     if (has_result) out_.memory = const_cast<void*>(out.memory);
     if (out.count == 0) return Why::served;
     TypeFacts* const facts = facts_for(out.count, out.type);

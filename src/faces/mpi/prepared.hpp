@@ -83,6 +83,8 @@ class PreparedCall {
     /// blocks if each rank passes all counts, 0 if ranks only pass their own counts.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] CallKind kind() const { return kind_; }
+    /// Returns true if the input is unchanged after run() has failed.
+    [[nodiscard]] bool keeps_input() const { return keeps_input_; }
     [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
     [[nodiscard]] const void* in() const { return in_.memory; }
     [[nodiscard]] const void* out() const { return out_.memory; }
@@ -120,6 +122,7 @@ class PreparedCall {
     int root_ = 0;
     std::shared_ptr<const void> operation_;  ///< memory of a user operation, until the call ends
     std::unique_ptr<Combination> combination_;
+    bool keeps_input_ = true;
     bool truncates_ = false;  ///< this rank sends itself more than it receives
     int error_ = MPI_SUCCESS;
 };

@@ -123,16 +123,17 @@ int set_status(MPI_Request& request, MPI_Status* status, int error) {
     return error;
 }
 
-/// Calls a function of the host that waits for requests. test() makes one test, and returns true if
-/// the wait is over; `result` is what test() sets. tests: only tests end the wait.
-template <class Wait, class Test>
-int wait_for(bool tests, Wait wait, Test test) {
+/// Calls wait(given..., statuses), a function of the host. If only tests end the wait (`tests`), or
+/// the layer must complete requests, calls test(given..., &done, statuses) until `done` is set.
+template <class Wait, class Test, class Status, class... Given>
+int wait_for(bool tests, Wait wait, Test test, Status* statuses, Given... given) {
     SharedRuntime& runtime = SharedRuntime::get();
     if (!tests && !runtime.must_complete()) [[likely]]
-        return wait();
-    for (int result = MPI_SUCCESS;; sched_yield()) {
+        return wait(given..., statuses);
+    for (int done = 0;; sched_yield()) {
         if (runtime.must_complete()) runtime.complete_ended();
-        if (test(result) || result != MPI_SUCCESS) return result;
+        const int result = test(given..., &done, statuses);
+        if (done != 0 || result != MPI_SUCCESS) return result;
     }
 }
 
@@ -173,43 +174,28 @@ WEFT_MPI_ENTRY MPI_Request_free(MPI_Request* request) {
 WEFT_MPI_ENTRY MPI_Wait(MPI_Request* request, MPI_Status* status) {
     if (PersistentCall* const call = find_call(request))
         return set_status(*request, status, call->wait());
-    return wait_for(
-        false, [&] { return PMPI_Wait(request, status); },
-        [&](int& result) {
-            int done = 0;
-            result = PMPI_Test(request, &done, status);
-            return done != 0;
-        });
+    return wait_for(false, PMPI_Wait, PMPI_Test, status, request);
 }
 WEFT_MPI_ENTRY MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
     const int error = wait_for_calls(count, requests);
-    const int result = wait_for(
-        waitall_aborts(count, requests), [&] { return PMPI_Waitall(count, requests, statuses); },
-        [&](int& tested) {
-            int done = 0;
-            tested = PMPI_Testall(count, requests, &done, statuses);
-            return done != 0;
-        });
+    const int result = wait_for(waitall_aborts(count, requests), PMPI_Waitall, PMPI_Testall,
+                                statuses, count, requests);
     return error == MPI_SUCCESS ? result : error;
 }
 WEFT_MPI_ENTRY MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-    return wait_for(
-        any_active(count, requests), [&] { return PMPI_Waitany(count, requests, index, status); },
-        [&](int& result) {
-            int done = 0;
-            result = MPI_Testany(count, requests, index, &done, status);
-            return done != 0;
-        });
+    return wait_for(any_active(count, requests), PMPI_Waitany, MPI_Testany, status, count, requests,
+                    index);
 }
 WEFT_MPI_ENTRY MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices,
                             MPI_Status* statuses) {
-    return wait_for(
-        any_active(count, requests),
-        [&] { return PMPI_Waitsome(count, requests, done, indices, statuses); },
-        [&](int& result) {
-            result = MPI_Testsome(count, requests, done, indices, statuses);
-            return *done != 0;
-        });
+    const auto test = [](int all, MPI_Request* of, int* some, int* at, int* over,
+                         MPI_Status* states) {
+        const int result = MPI_Testsome(all, of, some, at, states);
+        *over = *some;
+        return result;
+    };
+    return wait_for(any_active(count, requests), PMPI_Waitsome, test, statuses, count, requests,
+                    done, indices);
 }
 WEFT_MPI_ENTRY MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
     PersistentCall* const call = find_call(request);

@@ -153,13 +153,6 @@ void SharedRuntime::end() {
 
 // --- teams ---------------------------------------------------------------------------------------
 
-void SharedRuntime::find_least(std::array<std::int64_t, 2>& words) {
-    const RuntimeLock lock(threaded_);
-    if (weft_allreduce(world(), WEFT_IN_PLACE, words.data(), words.size(), WEFT_INT64, WEFT_MIN) !=
-        WEFT_OK)
-        words.fill(0);
-}
-
 weft_team* SharedRuntime::make_team(MPI_Comm comm, const std::vector<int>& members) {
     drop_pending_teams();
     const RuntimeLock lock(threaded_);
@@ -197,12 +190,16 @@ void SharedRuntime::drop_pending_teams() {
 
 // --- calls ---------------------------------------------------------------------------------------
 
-int SharedRuntime::run(weft_team* team, PreparedCall& call) {
+weft_status SharedRuntime::run(weft_team* team, PreparedCall& call) {
     weft_request* request = nullptr;
     inside_weft = !threaded_;  // else set by RuntimeLock
     weft_status status = threaded_ ? begin(team, call, request) : call.run(team);
     inside_weft = false;
     if (threaded_ && status == WEFT_OK && request != nullptr) status = wait(request);
+    return status;
+}
+
+int SharedRuntime::finish(PreparedCall& call, weft_status status) {
     if (status != WEFT_OK) [[unlikely]]
         return raise(call.comm(), status);
     // See kBarriersDeliver: messages that were sent before the barrier must be visible after it.

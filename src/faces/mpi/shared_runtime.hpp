@@ -11,7 +11,6 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <list>
@@ -41,8 +40,6 @@ class SharedRuntime {
 
     /// Returns the team of all ranks.
     [[nodiscard]] weft_team* world() const { return weft_world(runtime_); }
-    /// Sets each word to its least value over all ranks, or to 0 if that fails. Collective.
-    void find_least(std::array<std::int64_t, 2>& words);
     /// Makes a team of the members of a communicator. All members call this; `members` are their
     /// ranks in own(). Returns nullptr on failure.
     [[nodiscard]] weft_team* make_team(MPI_Comm comm, const std::vector<int>& members);
@@ -50,10 +47,12 @@ class SharedRuntime {
     /// deleted, now or when no call is in progress.
     void drop(weft_team* team, std::shared_ptr<const void> lists);
 
-    /// Makes a blocking call. Returns MPI_SUCCESS, or the error that was passed to the
+    /// Makes a blocking call.
+    [[nodiscard]] weft_status run(weft_team* team, PreparedCall& call);
+    /// Finishes a call after run(). Returns MPI_SUCCESS, or the error that was passed to the
     /// communicator's error handler.
-    int run(weft_team* team, PreparedCall& call);
-    /// Starts a call and sets `request`. Returns as run().
+    int finish(PreparedCall& call, weft_status status);
+    /// Starts a call and sets `request`. Returns as finish().
     int start(weft_team* team, std::shared_ptr<PreparedCall> call, MPI_Request* request);
     /// Starts a call for which the caller calls test() or wait(). Sets `request`, or leaves it null
     /// if the call is complete.

@@ -169,13 +169,26 @@ void use_uncommitted_types() {
     MPI_Comm_free(&comm);
 }
 
-/// Makes a call on a communicator that returns errors, and checks the class of its error.
+/// Makes a call on a communicator that returns errors, and checks the class of its error. The next
+/// call on the communicator must be right.
 template <class Make>
 void expect_error(const char* what, int expected_class, Make make) {
     MPI_Comm comm = copy_with_returned_errors();
     const int code = make(comm);
     check(class_of(code) == expected_class, what);
+    check(count_members(comm) == size, "a call after an erroneous one");
     MPI_Comm_free(&comm);
+}
+
+/// Makes a call by a function of PMPI and by that of MPI. Both must have errors of the same class.
+template <class Function, class Make>
+void expect_error_of_host(const char* what, Function host, Function layer, Make make) {
+    int of_host = MPI_SUCCESS;
+    expect_error(what, MPI_SUCCESS, [&](MPI_Comm comm) {
+        of_host = class_of(make(host, comm));
+        return MPI_SUCCESS;
+    });
+    expect_error(what, of_host, [&](MPI_Comm comm) { return make(layer, comm); });
 }
 
 /// This rank sends itself more than it receives, by calls with a count for each rank.
@@ -235,15 +248,16 @@ void reduce_backwards() {
     MPI_Type_free(&type);
 }
 
-/// The root of a gatherv passes no displacements, a rank passes a null buffer. MPICH crashes without
-/// displacements, and Open MPI at a null address.
+/// Ranks pass no displacements, or a null buffer. MPICH crashes without displacements, and Open MPI
+/// at a null address.
 void pass_null() {
 #if defined(OPEN_MPI)
-    int out[64];
+    std::vector<int> out(ranks());
     const std::vector<int> counts(ranks(), 1);
-    expect_error("no displacements", rank == 0 ? MPI_ERR_ARG : MPI_SUCCESS, [&](MPI_Comm comm) {
-        return MPI_Gatherv(&rank, 1, MPI_INT, out, counts.data(), nullptr, MPI_INT, 0, comm);
-    });
+    expect_error_of_host(
+        "no displacements", PMPI_Allgatherv, MPI_Allgatherv, [&](auto gather, MPI_Comm comm) {
+            return gather(&rank, 1, MPI_INT, out.data(), counts.data(), nullptr, MPI_INT, comm);
+        });
 #else
     int out = 0;
     expect_error("a null input", MPI_ERR_BUFFER, [&](MPI_Comm comm) {
@@ -279,6 +293,44 @@ void use_invalid_communicator() {
 }
 #endif
 
+/// Ranks that pass different sizes get MPI_ERR_TRUNCATE: at least the receiver.
+void send_others_too_much() {
+    std::vector<int> in(16 * ranks(), rank);
+    std::vector<int> out(in.size(), -1);
+    std::vector<int> counts(ranks(), 4);
+    std::vector<int> places(ranks());
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = static_cast<int>(8 * i);
+    const int at_others = rank == 0 ? MPI_SUCCESS : MPI_ERR_TRUNCATE;
+    const int at_root = rank == 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    for (const int sent : {8, 2})
+        expect_error("broadcast", at_others, [&](MPI_Comm comm) {
+            return MPI_Bcast(in.data(), rank == 0 ? sent : 4, MPI_INT, 0, comm);
+        });
+    // MPI passes errors of its requests to the handler of MPI_COMM_WORLD.
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    expect_error("started broadcast", at_others, [&](MPI_Comm comm) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Ibcast(in.data(), rank == 0 ? 8 : 4, MPI_INT, 0, comm, &request);
+        return MPI_Wait(&request, MPI_STATUS_IGNORE);
+    });
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    expect_error("gather", at_root, [&](MPI_Comm comm) {
+        return MPI_Gather(in.data(), rank == 0 ? 4 : 8, MPI_INT, out.data(), 4, MPI_INT, 0, comm);
+    });
+    expect_error("gatherv", at_root, [&](MPI_Comm comm) {
+        return MPI_Gatherv(in.data(), rank == 0 ? 4 : 8, MPI_INT, out.data(), counts.data(),
+                           places.data(), MPI_INT, 0, comm);
+    });
+    expect_error("scatter", at_others, [&](MPI_Comm comm) {
+        return MPI_Scatter(in.data(), 8, MPI_INT, out.data(), rank == 0 ? 8 : 4, MPI_INT, 0, comm);
+    });
+    expect_error_of_host("allgatherv", PMPI_Allgatherv, MPI_Allgatherv,
+                         [&](auto gather, MPI_Comm comm) {
+                             return gather(in.data(), rank == 0 ? 2 : 4, MPI_INT, out.data(),
+                                           counts.data(), places.data(), MPI_INT, comm);
+                         });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -296,6 +348,7 @@ int main(int argc, char** argv) {
     send_oneself_too_much();
     reduce_backwards();
     pass_null();
+    send_others_too_much();
 #if !defined(OPEN_MPI)
     use_invalid_communicator();
 #endif
