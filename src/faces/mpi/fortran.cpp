@@ -4,13 +4,13 @@
 // Why      Open MPI's Fortran library calls PMPI functions, which bypass the layer's C entries.
 //          MPICH's Fortran library calls the C entries, so MPICH needs no Fortran entries.
 // Holds    Entries have gfortran's names for mpif.h and `use mpi` (mpi_*_), and aliases with the
-//          names that the library of `use mpi_f08` calls (ompi_*_f). Calls without an entry
-//          (alltoallw, neighbor_alltoallw) go to the host on all ranks.
+//          names that the library of `use mpi_f08` calls (ompi_*_f).
 // Next     calls.cpp, whose entries do the work.
 #include <dlfcn.h>
 #include <mpi.h>
 
 #include <type_traits>
+#include <vector>
 
 #include "faces/mpi/layer.hpp"
 #include "faces/mpi/types.hpp"
@@ -41,6 +41,29 @@ Parameter from(void* given) {
 
 void set_error(MPI_Fint* error, int result) {
     if (error != nullptr) *error = result;
+}
+
+/// Returns the number of ranks that get data from this rank in an alltoallw.
+int ranks_of(void* comm) {
+    const MPI_Comm given = from<MPI_Comm>(comm);
+    int inter = 0;
+    int size = 0;
+    PMPI_Comm_test_inter(given, &inter);
+    inter != 0 ? PMPI_Comm_remote_size(given, &size) : PMPI_Comm_size(given, &size);
+    return size;
+}
+template <const weft::mpi::Entries& (weft::mpi::Neighborhood::*kSide)() const>
+int neighbors_of(void* comm) {
+    const auto all = weft::mpi::Neighborhood::of(from<MPI_Comm>(comm));
+    return all == nullptr ? 0 : static_cast<int>((all.get()->*kSide)().of_block.size());
+}
+
+/// Converts a type for each of `count` ranks, which are not significant if `memory` is MPI_IN_PLACE.
+std::vector<MPI_Datatype> types_from(void* given, int count, void* memory) {
+    std::vector<MPI_Datatype> types;
+    if (memory_of(memory) == MPI_IN_PLACE) return types;
+    for (int i = 0; i < count; ++i) types.push_back(MPI_Type_f2c(static_cast<MPI_Fint*>(given)[i]));
+    return types;
 }
 
 template <class... Parameters, class... Given>
@@ -87,6 +110,11 @@ int call(int (*function)(Parameters...), Given*... given) {
 #define WEFT_FORTRAN_9                                                                 \
     (void* a, void* b, void* c, void* d, void* e, void* f, void* g, void* h, void* i), \
         (a, b, c, d, e, f, g, h, i)
+// A type for each of `into` ranks that receive, and of `out_of` ranks that send.
+#define WEFT_FORTRAN_TYPES(into, out_of)                                                         \
+    (void* a, void* b, void* c, void* d, void* e, void* f, void* g, void* h, void* i),           \
+        (a, b, c, types_from(d, into(i), a).data(), e, f, g, types_from(h, out_of(i), e).data(), \
+         i)
 
 WEFT_FORTRAN(barrier, Barrier, Ibarrier, WEFT_FORTRAN_1)
 WEFT_FORTRAN(bcast, Bcast, Ibcast, WEFT_FORTRAN_5)
@@ -104,11 +132,15 @@ WEFT_FORTRAN(allgatherv, Allgatherv, Iallgatherv, WEFT_FORTRAN_8)
 WEFT_FORTRAN(gatherv, Gatherv, Igatherv, WEFT_FORTRAN_9)
 WEFT_FORTRAN(scatterv, Scatterv, Iscatterv, WEFT_FORTRAN_9)
 WEFT_FORTRAN(alltoallv, Alltoallv, Ialltoallv, WEFT_FORTRAN_9)
+WEFT_FORTRAN(alltoallw, Alltoallw, Ialltoallw, WEFT_FORTRAN_TYPES(ranks_of, ranks_of))
 
 WEFT_FORTRAN(neighbor_allgather, Neighbor_allgather, Ineighbor_allgather, WEFT_FORTRAN_7)
 WEFT_FORTRAN(neighbor_alltoall, Neighbor_alltoall, Ineighbor_alltoall, WEFT_FORTRAN_7)
 WEFT_FORTRAN(neighbor_allgatherv, Neighbor_allgatherv, Ineighbor_allgatherv, WEFT_FORTRAN_8)
 WEFT_FORTRAN(neighbor_alltoallv, Neighbor_alltoallv, Ineighbor_alltoallv, WEFT_FORTRAN_9)
+WEFT_FORTRAN(neighbor_alltoallw, Neighbor_alltoallw, Ineighbor_alltoallw,
+             WEFT_FORTRAN_TYPES(neighbors_of<&weft::mpi::Neighborhood::destinations>,
+                                neighbors_of<&weft::mpi::Neighborhood::sources>))
 
 namespace {
 

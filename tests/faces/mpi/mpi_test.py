@@ -322,7 +322,8 @@ class MpiTest(unittest.TestCase):
             subprocess.run([wrapper, "-O1", "-J", folder, source, "-o", program], check=True, timeout=DEADLINE_S)
             status, out, err = launch(2, [program], {"WEFT_MPI_STATS": "1"})
         self.assertEqual((status, out), (0, "sums: right\n"), err)
-        for call, count in (("allreduce", 400), ("broadcast", 200), ("allgather", 200)):
+        for call, count in (("allreduce", 400), ("broadcast", 200), ("allgather", 200), ("alltoallw", 200),
+                            ("neighbor_alltoallw", 200)):
             self.assertRegex(err, rf"weft: {call} +{count} +{count} ")
 
     def test_results_agree_if_the_layer_is_switched_off(self):
