@@ -30,6 +30,7 @@
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 #include "collectives/generate/named_trees.hpp"
+#include "collectives/nodes/groups.hpp"
 
 namespace weft::collectives {
 
@@ -228,16 +229,18 @@ Algorithm entry(std::string_view collective, std::string_view name) {
             .source = found.source,
             .parameters = found.parameters,
             .properties = {.ordered = true, .bit_identical = true},
-            .generate =
-                [=, named = found.tree](const AlgorithmSpec& spec, const GenerateRequest& request) {
-                    const auto tree = named(spec, request.size);
-                    if (!tree) return base::Result<plan::Program>(tree.failure());
-                    return program_by_blocks(
-                        call, spec, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
-                            SubtreeBlocks blocks(writer, *tree, cut);
-                            call.collective == "gather" ? blocks.gather() : blocks.scatter();
-                        });
-                },
+            .generate = [=, named = found.tree](
+                            const AlgorithmSpec& spec,
+                            const GenerateRequest& request) -> base::Result<plan::Program> {
+                KnownShapes own;
+                auto& tree = (request.known_shapes ? request.known_shapes : &own)->tree;
+                if (!tree) tree = WEFT_TRY(named(spec, request.size));
+                return program_by_blocks(
+                    call, spec, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
+                        SubtreeBlocks blocks(writer, *tree, cut);
+                        call.collective == "gather" ? blocks.gather() : blocks.scatter();
+                    });
+            },
             .variants = optimal ? &loggp_variants : nullptr};
 }
 

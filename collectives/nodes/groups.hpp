@@ -8,10 +8,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/patterns/range_tree.hpp"
 #include "plan/schedule/splice.hpp"
 
 namespace weft::collectives {
@@ -52,6 +54,7 @@ struct KnownShapes {
         std::shared_ptr<const plan::Program> program = nullptr;
     };
     std::vector<GroupShape> shapes;
+    std::optional<patterns::RangeTree> tree;  ///< of the whole team
 };
 
 /// An algorithm that a parameter names, and its collective.

@@ -19,7 +19,7 @@ struct CostedStep {
     Kind kind = Kind::work;
     bool published = false;     ///< a wait for a published cell
     bool exposes = false;       ///< a send that names a buffer and carries no data
-    bool lagged = false;        ///< a wait for a credit of an earlier iteration
+    bool lagged = false;        ///< a credit, whose wait is in a later iteration
     std::uint32_t segment = 0;  ///< iteration of a loop
     Rank peer = kNoRank;
     std::uint64_t key = 0;  ///< number * segments + segment; equal at both ends of a message

@@ -154,7 +154,7 @@ ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const 
                           .message = is_raise(step.kind),
                           .peer = step.kind == StepKind::publish ? kNoRank : step.peer,
                           .published = waits && (step.flags & kFromPublished) != 0,
-                          .lagged = waits && step.lag > 0,
+                          .lagged = step.lag > 0,
                           .segment = segment,
                           .shared = (step.flags & kShared) != 0,
                           .operands = step.operands};

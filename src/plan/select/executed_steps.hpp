@@ -28,7 +28,7 @@ struct ExecutedStep {
     Rank peer = kNoRank;
     std::uint64_t key = 0;       ///< number * segments + segment, for sends and waits
     bool published = false;      ///< wait for a published cell
-    bool lagged = false;         ///< wait for a credit of an earlier iteration
+    bool lagged = false;         ///< credit: its wait is in a later iteration
     std::uint32_t segment = 0;   ///< iteration of a loop
     bool shared = false;         ///< message that may be published instead (StepFlags)
     Time pause = 0;              ///< of a step that sleeps or computes

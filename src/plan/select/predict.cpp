@@ -12,11 +12,10 @@ namespace weft::plan {
 namespace {
 
 constexpr Time kForever = std::numeric_limits<Time>::max();
-/// Smaller teams have no rough prediction: with a processor for each rank, and without.
+/// Smaller teams have no rough prediction.
 constexpr Rank kFewRanks = 16;
-constexpr Rank kFewSharing = 130;
 /// Ranks of each stratum whose work is counted.
-constexpr std::size_t kCountedRoughly = 6;
+constexpr std::size_t kCountedRoughly = 2;
 constexpr std::size_t kCounted = 24;
 /// Iterations of a loop that the programs of all ranks run.
 constexpr std::uint32_t kIterationsOfAll = 6;
@@ -45,83 +44,116 @@ Prediction::Prediction(const Machine& machine, Rank size, const Candidate& candi
       programs_(candidate.program),
       sampled_(programs_, size, buffer, models_) {}
 
-base::Result<Time> Prediction::rough() {
-    for (const Rank rank : {0, size_ - 1})
-        if (const auto& program = programs_.of(rank); !program) return program.failure();
-    if (size_ <= (machine_.crowded() ? kFewSharing : kFewRanks)) return 0;
-    sampled_.sample_ends();
-    const auto found = times(sampled_, kCountedRoughly, kForever);
+/// Returns the least time that a rank needs for the messages of its program.
+Time Prediction::least_time(const Program& program) const {
+    const Time issue = std::min(machine_.near.issue, machine_.far.issue);
+    const Time receive = std::min(machine_.near.receive, machine_.far.receive);
+    Time time = 0;
+    for (const Step& step : program.steps)
+        if (step.kind == StepKind::put || step.kind == StepKind::wait)
+            time += step.kind == StepKind::put ? issue : receive;
+    return time;
+}
+
+base::Result<Time> Prediction::rough(Time most) {
+    for (const Rank rank : {size_ - 1, 0}) {
+        const auto& program = programs_.of(rank);
+        if (!program) return program.failure();
+        if (const Time least = least_time(*program); least > most) return least;
+    }
+    if (size_ <= kFewRanks) return 0;
+    SampledRanks ends(programs_, size_, buffer_, models_, kIterationsOfAll);
+    ends.sample_ends();
+    const auto found = times(ends, kCountedRoughly, kForever);
     if (!found) return found.failure();
     return found->in_stream;
 }
 
 base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t counted_of_stratum,
                                           Time most) {
-    const Program& first = *programs_.of(0);
-    const Program& last = *programs_.of(size_ - 1);
-    const bool crowded = machine_.crowded();
     std::vector<CountedRank> counted;
-    if (crowded || size_ == 2)
-        counted = counted_ranks(machine_, size_, sampled.ranks(), steps_to_read(last),
-                                counted_of_stratum);
+    if (machine_.crowded() || size_ == 2)
+        counted = counted_ranks(machine_, size_, sampled.ranks(),
+                                steps_to_read(*programs_.of(size_ - 1)), counted_of_stratum);
     const bool whole = static_cast<Rank>(counted.size()) == size_;
-    SharedWork work(machine_, size_, buffer_, first, whole);
+    SharedWork work(machine_, size_, buffer_, *programs_.of(0), whole);
     for (const CountedRank& each : counted) {
         const auto& program = programs_.of(each.rank);
         if (!program) return program.failure();
         work.add(*program, each);
     }
-    if (!crowded) {
+    return times(sampled, work, most);
+}
+
+CallTimes Prediction::times(SampledRanks& sampled, const SharedWork& work, Time most) {
+    const Program& first = *programs_.of(0);
+    if (!machine_.crowded()) {
         const Time enough = work.is_one_way_pair() ? kForever : most;
-        return work.roomy_times(sampled.time({}, enough), first);
+        return work.roomy_times(sampled.time({}, enough).first, first);
     }
     constexpr Counted kWaits{.waits = true, .work = false};
     constexpr Counted kWork{.waits = false, .work = true};
-    const Time waits = sampled.time(kWaits);
-    if (!work.overlaps() && waits > most) return CallTimes{.alone = waits, .in_stream = waits};
-    const Time again = work.overlaps() ? sampled.time(kWaits, kForever, 2) - waits : 0;
+    const auto [waits, second] = sampled.time(kWaits, kForever, work.overlaps());
+    if (!work.overlaps() && waits > most) return {.alone = waits, .in_stream = waits};
+    const Time again = work.overlaps() ? second - waits : 0;
     const std::uint32_t banks = candidate_.banks ? candidate_.banks() : 0;
-    return work.times(waits, again, sampled.time(kWork), banks);
+    return work.times(waits, again, sampled.time(kWork).first, banks);
 }
 
 base::Result<PredictedCost> Prediction::full(std::size_t steps, Time most) {
+    return by_sample(sampled_, steps, most);
+}
+
+base::Result<PredictedCost> Prediction::brief(Time most) {
+    SampledRanks few(programs_, size_, buffer_, models_, kIterationsOfAll);
+    return by_sample(few, kStepsOfSample, most);
+}
+
+base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::size_t steps,
+                                                  Time most) {
     PredictedCost predicted;
     for (const Rank rank : {0, size_ - 1})
         if (const auto& program = programs_.of(rank); !program) return program.failure();
-    sampled_.sample_more(steps);
-    for (const Rank rank : sampled_.ranks()) note_access(*programs_.of(rank), machine_, predicted);
-    const auto found = times(sampled_, kCounted, most);
+    sampled.sample_more(steps);
+    for (const Rank rank : sampled.ranks()) note_access(*programs_.of(rank), machine_, predicted);
+    const auto counted = size_ <= kWholeTeam ? static_cast<std::size_t>(size_) : kCounted;
+    const auto found = times(sampled, counted, most);
     if (!found) return found.failure();
     predicted.time = found->alone;
     predicted.in_stream = found->in_stream;
-    predicted.messages = sampled_.messages();
+    predicted.messages = sampled.messages();
+    guesses_ = sampled.guesses();
+    complete_ = sampled.is_complete();
+    steps_ += sampled.steps() * (machine_.crowded() ? 2 : 1);
     return predicted;
 }
 
 std::size_t Prediction::steps_of_all(std::size_t most) {
-    constexpr std::int64_t kRead = 9;
-    constexpr std::size_t kStepsOfProgram = 4;  // a program without steps takes as long to generate
-    // Where ranks share processors, programs are read twice.
-    const std::size_t times = static_cast<std::size_t>(size_) * (machine_.crowded() ? 2 : 1);
-    std::vector<std::size_t> steps;
-    for (std::int64_t i = 0; i < kRead; ++i) {
-        const auto& program = programs_.of(static_cast<Rank>(size_ - 1 - i * size_ / kRead));
-        if (!program) return std::numeric_limits<std::size_t>::max();
+    constexpr std::int64_t kStepsOfProgram =
+        4;                            // a program without steps takes as long to generate
+    constexpr std::size_t kRead = 2;  // of each stratum
+    const auto& last = programs_.of(size_ - 1);
+    if (steps_to_read(*last) * static_cast<std::size_t>(size_) > most) return most + 1;
+    std::int64_t sum = 0;
+    for (const CountedRank& each : counted_ranks(machine_, size_, {}, 1, kRead)) {
+        const auto& program = programs_.of(each.rank);
+        if (!program) return most + 1;
         const std::uint32_t iterations = std::min(iterations_of(*program), kIterationsOfAll);
-        steps.push_back(kStepsOfProgram + program->unit_counts.size() +
-                        steps_to_read(*program) * iterations);
-        if (i == 0 && steps.front() * times > most) return steps.front() * times;
+        const auto steps = static_cast<std::int64_t>(program->unit_counts.size() +
+                                                     steps_to_read(*program) * iterations);
+        sum += (kStepsOfProgram + steps) * each.ranks / each.read;
     }
-    std::ranges::nth_element(steps, steps.begin() + kRead / 2);
-    return steps[kRead / 2] * times;
+    return static_cast<std::size_t>(sum) * (machine_.crowded() ? 2 : 1);
 }
 
 std::optional<CallTimes> Prediction::by_all(std::size_t steps) {
     SampledRanks all(programs_, size_, buffer_, models_, kIterationsOfAll);
-    if (!all.sample_all(steps, machine_.crowded())) return {};
-    const auto found = times(all, static_cast<std::size_t>(size_), kForever);
-    if (!found) return {};
-    return *found;
+    SharedWork work(machine_, size_, buffer_, *programs_.of(0), true);
+    const auto count = [&](const Program& program) {
+        if (machine_.crowded()) work.add(program, {.rank = program.rank});
+    };
+    if (!all.sample_all(steps, count)) return {};
+    return times(all, work, kForever);
 }
 
 base::Result<PredictedCost> predict(const Machine& machine, Rank size, const Candidate& candidate,

@@ -77,7 +77,10 @@ PutModels put_models(const Machine& machine, bool waits, bool computes) {
         model->busy_base += model->receive - received;
         model->receive = received;
     }
-    return {near, FarPuts{far, computes ? machine.card : Card{}, &machine.node_of}};
+    std::vector<Rank> ranks_on(machine.node_of.size());
+    for (const Rank node : machine.node_of) ++ranks_on[static_cast<std::size_t>(node)];
+    return {near, FarPuts{far, computes ? machine.card : Card{}, &machine.node_of,
+                          std::ranges::max(ranks_on)}};
 }
 
 }  // namespace weft::plan

@@ -33,6 +33,7 @@ struct FarPuts {
     MessageModel model;
     Card card;
     const std::vector<Rank>* node_of = nullptr;  ///< by rank; must outlive the users
+    Rank largest_node = 1;                       ///< most ranks of a node
 };
 
 /// Costs of puts on a machine.

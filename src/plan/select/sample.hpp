@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "plan/select/costed_steps.hpp"
@@ -14,16 +13,42 @@ namespace weft::plan {
 
 struct Sample {
     struct Action {
-        CostedStep step;
-        Time work = 0;            ///< of the steps since the last action, and its own
-        Time usual_latency = 0;   ///< of a wait whose arrival is not known
-        std::int32_t wire = -1;   ///< number of a wait; of a send, the number of its wait or -1
-        std::uint32_t waits = 0;  ///< of the first wait of a reception: number of its messages
+        CostedStep::Kind kind = CostedStep::Kind::work;
+        bool published = false;  ///< as in CostedStep
+        bool exposes = false;
+        bool lagged = false;
         bool known = false;       ///< a wait: the sample gives the arrival
+        bool one_way = false;     ///< a wait: the rank sends no data to the sender
         bool in_time = false;     ///< a wait: the message arrives before the rank waits for it
+        std::uint32_t waits = 0;  ///< of the first wait of a reception: number of its messages
+        std::uint32_t segment = 0;
+        Rank peer = kNoRank;
+        std::int32_t wire = -1;  ///< number of a wait; of a send, the number of its wait or -1
+        /// Of a wait whose arrival is not known: index of the rank's own send that corresponds to
+        /// the awaited one in the sender's program, or -1.
+        std::int32_t like = -1;
+        std::uint64_t key = 0;
+        Time work = 0;           ///< of the steps since the last action, and its own
+        Time latency = 0;        ///< of a message
+        Time usual_latency = 0;  ///< of a wait whose arrival is not known
+        Time hold = 0;           ///< as in CostedStep
+        Time taken = 0;
 
-        [[nodiscard]] bool is_send() const { return step.kind == CostedStep::Kind::send; }
-        [[nodiscard]] bool is_wait() const { return step.kind == CostedStep::Kind::wait; }
+        Action() = default;
+        explicit Action(const CostedStep& step)
+            : kind(step.kind),
+              published(step.published),
+              exposes(step.exposes),
+              lagged(step.lagged),
+              segment(step.segment),
+              peer(step.peer),
+              key(step.key),
+              work(step.kind == CostedStep::Kind::wait ? 0 : step.busy),
+              latency(step.latency),
+              hold(step.hold),
+              taken(step.taken) {}
+        [[nodiscard]] bool is_send() const { return kind == CostedStep::Kind::send; }
+        [[nodiscard]] bool is_wait() const { return kind == CostedStep::Kind::wait; }
     };
     struct LaneOf {
         std::uint32_t rank = 0;  ///< index in `ranks`
@@ -40,13 +65,17 @@ struct Sample {
     Rank size = 1;  ///< of the team
     const PutModels& models;
     std::vector<Rank> ranks = {};
-    std::unordered_map<Rank, std::uint32_t> index_of = {};  ///< in `ranks`
+    std::vector<std::uint32_t> index_of = {};  ///< by rank: index in `ranks`, or kOutside
     std::vector<LaneOf> lanes = {};
     std::vector<Action> actions = {};
     std::vector<std::uint32_t> lane_of_wait = {};
     std::vector<Reader> readers = {};       ///< by name
     std::vector<std::int64_t> shares = {};  ///< by index: ranks of the node that it represents
 
+    static constexpr std::uint32_t kOutside = ~0U;
+    [[nodiscard]] bool is_sampled(Rank rank) const {
+        return is_member(rank) && index_of[static_cast<std::size_t>(rank)] != kOutside;
+    }
     [[nodiscard]] bool is_member(Rank rank) const { return rank >= 0 && rank < size; }
     [[nodiscard]] bool is_remote(Rank a, Rank b) const {
         return models.far && node_of(a) != node_of(b);

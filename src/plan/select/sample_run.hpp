@@ -25,17 +25,19 @@ struct Counted {
 /// One run of the programs of a sample.
 class SampleRun {
   public:
-    /// `starts`: times at which the ranks begin; empty: 0. Loops run `iterations` times at most.
+    /// `before`: run of the preceding call, or null. Loops run `iterations` times at most.
     SampleRun(const Sample& sample, Counted counted, std::uint32_t iterations,
-              const std::vector<Time>& starts)
+              const SampleRun* before = nullptr)
         : sample_(sample),
           counted_(counted),
           iterations_(iterations),
-          cards_(sample.has_cards() && counted.work) {
+          cards_(sample.has_cards() && counted.work),
+          before_(before) {
         states_.resize(sample.lanes.size());
         clocks_.resize(sample.ranks.size());
         arrived_.assign(sample.lane_of_wait.size(), kNotYet);
-        if (!starts.empty()) clocks_ = starts;
+        ended_.resize(sample.actions.size());
+        if (before != nullptr) clocks_ = before->clocks_;
         if (cards_) leaving_.resize(sample.models.far->node_of->size());
         if (cards_) entering_.resize(sample.models.far->node_of->size());
         for (std::uint32_t lane = 0; lane < states_.size(); ++lane) {
@@ -60,7 +62,6 @@ class SampleRun {
         }
         return latest;
     }
-    [[nodiscard]] std::vector<Time>& clocks() { return clocks_; }
 
   private:
     static constexpr Time kNotYet = -1;
@@ -93,18 +94,18 @@ class SampleRun {
         Time& clock = clocks_[of.rank];
         while (state.at < of.end) {
             const Sample::Action& action = sample_.actions[state.at];
-            if (action.step.segment >= iterations_) {
+            if (action.segment >= iterations_) {
                 ++state.at;
                 continue;
             }
-            if (action.step.kind == CostedStep::Kind::wait) {
+            if (action.kind == CostedStep::Kind::wait) {
                 if (!receive(lane, action.waits)) break;
             } else {
                 clock = std::max(clock, state.ready) + (counted_.work ? action.work : 0);
-                state.ready = clock;
+                state.ready = ended_[state.at] = clock;
                 ++state.at;
-                if (action.step.kind != CostedStep::Kind::work) {
-                    if (!action.step.exposes) state.sent = clock;
+                if (action.kind != CostedStep::Kind::work) {
+                    if (!action.exposes) state.sent = clock;
                     send(action, sample_.ranks[of.rank], clock);
                 }
             }
@@ -117,10 +118,10 @@ class SampleRun {
     }
 
     void send(const Sample::Action& action, Rank rank, Time now) {
-        const Time latency = counted_.waits ? action.step.latency : 0;
-        if (action.step.kind == CostedStep::Kind::publish)
-            return arrive_at_readers(Sample::name_of(rank, action.step.key), now + latency);
-        if (cards_ && action.step.hold > 0) {
+        const Time latency = counted_.waits ? action.latency : 0;
+        if (action.kind == CostedStep::Kind::publish)
+            return arrive_at_readers(Sample::name_of(rank, action.key), now + latency);
+        if (cards_ && action.hold > 0) {
             transits_.push_back({&action, rank});
             events_.push({now, static_cast<std::uint32_t>(states_.size() + transits_.size() - 1)});
         } else if (action.wire >= 0) {
@@ -138,19 +139,18 @@ class SampleRun {
     void fly(std::uint32_t flight, Time now) {
         const Sample::Action& action = *transits_[flight].action;
         const bool left = std::exchange(transits_[flight].left, true);
-        const Rank at = left ? action.step.peer : transits_[flight].from;
-        const Time enters = pass(left ? entering_ : leaving_, at, now, action.step.hold);
+        const Rank at = left ? action.peer : transits_[flight].from;
+        const Time enters = pass(left ? entering_ : leaving_, at, now, action.hold);
         if (!left)
             events_.push({enters, static_cast<std::uint32_t>(states_.size()) + flight});
         else if (action.wire >= 0)
-            arrive(action.wire, enters + (counted_.waits ? action.step.latency : 0));
+            arrive(action.wire, enters + (counted_.waits ? action.latency : 0));
     }
     Time pass(std::vector<Time>& free, Rank rank, Time now, Time hold) {
         const std::size_t node = sample_.node_of(rank);
         const Time enters = std::max(now, free[node]);
-        const auto index = sample_.index_of.find(rank);
-        const bool sampled = index != sample_.index_of.end();
-        free[node] = enters + hold * (sampled ? sample_.shares[index->second] : 1);
+        const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
+        free[node] = enters + hold * (index != Sample::kOutside ? sample_.shares[index] : 1);
         return enters;
     }
 
@@ -180,8 +180,8 @@ class SampleRun {
             if (arrived == kNotYet && !wait.known) arrived = usual_arrival(of, state, wait);
             if (arrived == kNotYet) ++state.missing;
             state.due = std::max(state.due, arrived);
-            if (wait.step.peer == sample_.ranks[of.rank]) continue;  // takes no time
-            arrivals_.push_back({arrived, counted_.work ? wait.step.taken : 0});
+            if (wait.peer == sample_.ranks[of.rank]) continue;  // takes no time
+            arrivals_.push_back({arrived, counted_.work ? wait.taken : 0});
         }
         if (state.missing > 0) return false;
         if (of.shares && state.due > now_) {
@@ -200,10 +200,13 @@ class SampleRun {
 
     /// Returns the arrival of a message from outside the sample.
     Time usual_arrival(const Sample::LaneOf& of, const State& state, const Sample::Action& wait) {
-        if (wait.step.lagged || wait.in_time) return 0;  // other ranks show what credits cost
+        if (wait.lagged || wait.in_time) return 0;  // other ranks show what credits cost
         const Rank rank = sample_.ranks[of.rank];
-        Time sent = state.sent;
-        if (cards_ && wait.step.hold > 0) sent = pass(entering_, rank, sent, wait.step.hold);
+        // A sender that awaits nothing is as far ahead in the second call as in the first one.
+        if (before_ != nullptr && wait.one_way)
+            return before_->arrived_[static_cast<std::size_t>(wait.wire)];
+        Time sent = wait.like >= 0 ? ended_[static_cast<std::size_t>(wait.like)] : state.sent;
+        if (cards_ && wait.hold > 0) sent = pass(entering_, rank, sent, wait.hold);
         return sent + (counted_.waits ? wait.usual_latency : 0);
     }
 
@@ -211,10 +214,12 @@ class SampleRun {
     Counted counted_;
     std::uint32_t iterations_;
     bool cards_;
+    const SampleRun* before_;
     Time now_ = 0;               ///< time of the event
     std::vector<State> states_;  ///< by lane
     std::vector<Time> clocks_;   ///< by index of the rank
     std::vector<Time> arrived_;  ///< by wait
+    std::vector<Time> ended_;    ///< by action that is not a wait
     std::vector<Time> leaving_;  ///< by node: time at which its NIC is free to send
     std::vector<Time> entering_;
     std::vector<Transit> transits_;

@@ -55,7 +55,9 @@ SampledRanks::SampledRanks(Programs& programs, Rank size, const BufferSize& buff
                            const PutModels& models, std::uint32_t iterations)
     : programs_(programs),
       buffer_(buffer),
-      sample_{.size = size, .models = models},
+      sample_{.size = size,
+              .models = models,
+              .index_of = std::vector(static_cast<std::size_t>(size), Sample::kOutside)},
       run_max_(iterations) {}
 
 bool SampledRanks::is_full() const {
@@ -66,13 +68,14 @@ bool SampledRanks::is_full() const {
 
 /// Adds a rank to the sample, unless it is there. Returns false if the sample is full.
 bool SampledRanks::add(Rank rank) {
-    if (sample_.index_of.contains(rank)) return true;
+    if (sample_.is_sampled(rank)) return true;
     return !is_full() && add(rank, programs_.of(rank));
 }
 
 bool SampledRanks::add(Rank rank, const base::Result<Program>& program) {
     if (!program) return false;
-    sample_.index_of[rank] = static_cast<std::uint32_t>(sample_.ranks.size());
+    sample_.index_of[static_cast<std::size_t>(rank)] =
+        static_cast<std::uint32_t>(sample_.ranks.size());
     sample_.ranks.push_back(rank);
     iterations_ = std::max(iterations_, iterations_of(*program));
     const CostedSteps steps(*program, buffer_, sample_.models, run_max_);
@@ -93,7 +96,7 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
     added.first = sample_.actions.size();
     Time work = before;
     const auto end_work = [&] {
-        if (work > 0) sample_.actions.push_back({.work = std::exchange(work, 0)});
+        if (work > 0) sample_.actions.emplace_back().work = std::exchange(work, 0);
     };
     std::size_t reception = 0;
     bool receiving = false;
@@ -112,12 +115,12 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
             end_work();
             if (!receiving) reception = sample_.actions.size();
             receiving = true;
-            sample_.actions.push_back({.step = step});
+            sample_.actions.emplace_back(step);
             ++sample_.actions[reception].waits;
         } else {
             end_work();  // other lanes may use the processor before the message
             ++messages_;
-            sample_.actions.push_back({.step = step, .work = step.busy});
+            sample_.actions.emplace_back(step);
         }
     };
     if (lane != nullptr) steps.for_each(*lane, visit);
@@ -129,22 +132,20 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
 /// followed, then those on other nodes, then of a reception the farthest one, which has the largest
 /// subtree of most trees. Ignores credits.
 Rank SampledRanks::last_sender(Rank rank) const {
-    const std::uint32_t index = sample_.index_of.at(rank);
+    const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
     const Sample::Action* found = nullptr;
     int best = -1;
     const Sample::Action* after = nullptr;  // the last action that is not a wait for a message
     const Sample::Action* after_found = nullptr;
-    const auto distance = [&](const Sample::Action& wait) {
-        return std::abs(wait.step.peer - rank);
-    };
+    const auto distance = [&](const Sample::Action& wait) { return std::abs(wait.peer - rank); };
     for (std::size_t lane = sample_.lanes.size(); lane-- > 0;) {
         if (sample_.lanes[lane].rank != index) continue;
         for (std::size_t i = sample_.lanes[lane].end; i-- > sample_.lanes[lane].first;) {
             const Sample::Action& action = sample_.actions[i];
             if (!action.is_wait()) after = &action;
-            if (!action.is_wait() || action.step.lagged || action.step.peer == rank) continue;
-            const int rating = (followed_.contains(action.step.peer) ? 0 : 2) +
-                               (sample_.is_remote(rank, action.step.peer) ? 1 : 0);
+            if (!action.is_wait() || action.lagged || action.peer == rank) continue;
+            const int rating = (followed_.contains(action.peer) ? 0 : 2) +
+                               (sample_.is_remote(rank, action.peer) ? 1 : 0);
             const bool farther = found != nullptr && rating == best && after == after_found &&
                                  distance(action) > distance(*found);
             if (rating <= best && !farther) continue;
@@ -153,7 +154,7 @@ Rank SampledRanks::last_sender(Rank rank) const {
             after_found = after;
         }
     }
-    return found != nullptr ? found->step.peer : kNoRank;
+    return found != nullptr ? found->peer : kNoRank;
 }
 
 /// Adds a rank, the last sender that it awaits, and so on, up to a number of hops, or of equal
@@ -181,7 +182,7 @@ std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
     constexpr std::size_t kActionsMax = 2000;  // chains have short programs
     std::vector<Passing> found;
     if (sample_.size <= kWholeTeam) return found;
-    const std::uint32_t index = sample_.index_of.at(rank);
+    const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
     for (const Sample::LaneOf& lane : sample_.lanes) {
         if (lane.rank != index || lane.end - lane.first > kActionsMax) continue;
         std::map<std::uint64_t, Passing> awaited;  // by key
@@ -189,11 +190,11 @@ std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
         for (std::size_t i = lane.first; i < lane.end; ++i) {
             const Sample::Action& action = sample_.actions[i];
             work += action.work;
-            if (action.is_wait() && !action.step.lagged)
-                awaited.emplace(action.step.key, Passing{rank - action.step.peer, work});
+            if (action.is_wait() && !action.lagged)
+                awaited.emplace(action.key, Passing{rank - action.peer, work});
             if (!action.is_send()) continue;
-            const auto wait = awaited.find(action.step.key);
-            if (wait == awaited.end() || wait->second.stride != action.step.peer - rank) continue;
+            const auto wait = awaited.find(action.key);
+            if (wait == awaited.end() || wait->second.stride != action.peer - rank) continue;
             if (std::ranges::find(found, wait->second.stride, &Passing::stride) == found.end())
                 found.push_back(
                     {wait->second.stride, work - wait->second.work + sample_.models.model.receive});
@@ -206,6 +207,11 @@ std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
 /// does not wait for the one before it: within kChecked ranks, or at the first rank of a node.
 Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
     constexpr Rank kChecked = 16;  // more than the longest row of equal strides in a tree
+    // Ranks at the end of a node send to another one, like the last rank of the first node.
+    Time far_work = passing.work;
+    if (sample_.models.far && sample_.is_sampled(first_node() - 1))
+        for (const Passing& each : passings(first_node() - 1))
+            if (each.stride == passing.stride) far_work = each.work;
     Time time = 0;
     Rank hop = 0;
     for (Rank at = rank - passing.stride; sample_.is_member(at - passing.stride);
@@ -218,7 +224,8 @@ Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
             };
             if (!program || std::ranges::none_of(program->steps, awaits)) break;
         }
-        time += passing.work + (remote ? sample_.models.far->model : sample_.models.model).latency;
+        time += (sample_.is_remote(at, at + passing.stride) ? far_work : passing.work) +
+                (remote ? sample_.models.far->model : sample_.models.model).latency;
     }
     return time;
 }
@@ -226,7 +233,7 @@ Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
 /// Sets the arrival of a message from outside the sample that the rank passes on. Later pieces
 /// arrive before the rank has passed the first one on.
 void SampledRanks::wait_in_chain(Sample::Action& wait, Rank rank, const Passing& passing) {
-    wait.in_time = wait.step.segment > 0;
+    wait.in_time = wait.segment > 0;
     if (!wait.in_time) wait.usual_latency += time_of_hops(rank, passing);
 }
 
@@ -285,18 +292,22 @@ void SampledRanks::sample_more(std::size_t steps) {
     for (const Rank end : from) follow(end, kHopsMax);
     for (int i = 1; i <= kSpreadRanks; ++i) follow(spread_rank(i, sample_.size), kHopsMax);
     for (std::size_t next = 0; next < sample_.actions.size() && !is_full(); ++next)
-        if (sample_.actions[next].is_wait() && !sample_.actions[next].step.lagged)
-            (void)add(sample_.actions[next].step.peer);
+        if (sample_.actions[next].is_wait() && !sample_.actions[next].lagged)
+            (void)add(sample_.actions[next].peer);
     for (Rank rank = 0; sample_.size <= kWholeTeam && rank < sample_.size && !is_full(); ++rank)
         (void)add(rank);
     connect();
     if (sample_.has_cards()) count_ranks_of_nodes();
 }
 
-bool SampledRanks::sample_all(std::size_t steps, bool keeps) {
-    for (Rank rank = 0; rank < sample_.size; ++rank)
-        if (steps_ > steps || !add(rank, keeps ? programs_.of(rank) : programs_.once(rank)))
-            return false;
+bool SampledRanks::sample_all(std::size_t steps, const std::function<void(const Program&)>& visit) {
+    sample_.actions.reserve(steps);
+    for (Rank rank = 0; rank < sample_.size; ++rank) {
+        if (steps_ > steps) return false;
+        const auto program = programs_.once(rank);
+        if (!add(rank, program)) return false;
+        visit(*program);
+    }
     connect();
     if (sample_.has_cards()) sample_.shares.assign(sample_.ranks.size(), 1);
     return true;
@@ -304,50 +315,97 @@ bool SampledRanks::sample_all(std::size_t steps, bool keeps) {
 
 /// Connects the sends of the sample with its waits.
 void SampledRanks::connect() {
+    guesses_ = sample_.has_cards() && sample_.size > kWholeTeam;
     // Simultaneous messages take turns in the order of lanes, as in rank order.
     std::ranges::stable_sort(sample_.lanes, {},
                              [&](const Sample::LaneOf& lane) { return sample_.ranks[lane.rank]; });
     sample_.lane_of_wait.clear();
     sample_.readers.clear();
-    std::unordered_map<std::uint64_t, std::int32_t> waits;
     std::vector<std::size_t> places;  // of the waits
     for (std::uint32_t lane = 0; lane < sample_.lanes.size(); ++lane)
         for (std::size_t i = sample_.lanes[lane].first; i < sample_.lanes[lane].end; ++i) {
             Sample::Action& action = sample_.actions[i];
-            if (action.step.kind != CostedStep::Kind::wait) continue;
+            if (action.kind != CostedStep::Kind::wait) continue;
             action.wire = static_cast<std::int32_t>(sample_.lane_of_wait.size());
             sample_.lane_of_wait.push_back(lane);
             places.push_back(i);
-            action.known = sample_.index_of.contains(action.step.peer);
-            if (action.step.published)
+            action.known = sample_.is_sampled(action.peer);
+            if (action.published)
                 sample_.readers.push_back(
-                    {.name = Sample::name_of(action.step.peer, action.step.key),
-                     .wait = action.wire});
-            else
-                waits[Sample::name_of(sample_.ranks[sample_.lanes[lane].rank], action.step.key)] =
-                    action.wire;
+                    {.name = Sample::name_of(action.peer, action.key), .wait = action.wire});
         }
+    const auto name_of = [&](std::int32_t wire) {
+        const auto wait = static_cast<std::size_t>(wire);
+        const std::uint32_t rank = sample_.lanes[sample_.lane_of_wait[wait]].rank;
+        return Sample::name_of(sample_.ranks[rank], sample_.actions[places[wait]].key);
+    };
+    // A hash table with open addressing, at most half full.
+    std::vector<std::int32_t> waits(2 * std::bit_ceil(places.size() + 1), -1);
+    const auto slot_of = [&](std::uint64_t name) {
+        std::size_t slot = name * 0x9e3779b97f4a7c15U >> (64 - std::bit_width(waits.size() - 1));
+        while (waits[slot] >= 0 && name_of(waits[slot]) != name)
+            slot = (slot + 1) & (waits.size() - 1);
+        return slot;
+    };
+    for (std::size_t wait = 0; wait < places.size(); ++wait)
+        if (!sample_.actions[places[wait]].published)
+            waits[slot_of(name_of(static_cast<std::int32_t>(wait)))] =
+                static_cast<std::int32_t>(wait);
     for (Sample::Action& action : sample_.actions) {
-        if (action.step.kind != CostedStep::Kind::send) continue;
-        const auto found = waits.find(Sample::name_of(action.step.peer, action.step.key));
-        if (found == waits.end()) continue;
-        action.wire = found->second;
-        sample_.actions[places[static_cast<std::size_t>(found->second)]].step.taken =
-            action.step.taken;
+        if (action.kind != CostedStep::Kind::send || !sample_.is_sampled(action.peer)) continue;
+        action.wire = waits[slot_of(Sample::name_of(action.peer, action.key))];
+        if (action.wire < 0) continue;
+        sample_.actions[places[static_cast<std::size_t>(action.wire)]].taken = action.taken;
     }
     std::ranges::sort(sample_.readers, {}, &Sample::Reader::name);
-    for (const Sample::LaneOf& lane : sample_.lanes) {
-        const Rank rank = sample_.ranks[lane.rank];
-        std::optional<std::vector<Passing>> passed;
-        for (std::size_t i = lane.first; i < lane.end; ++i) {
-            Sample::Action& action = sample_.actions[i];
-            if (!action.is_wait() || action.known) continue;
-            action.usual_latency = usual_latency(action.step, rank);
-            if (!passed) passed = passings(rank);
-            const auto passing =
-                std::ranges::find(*passed, rank - action.step.peer, &Passing::stride);
-            if (passing != passed->end()) wait_in_chain(action, rank, *passing);
+    for (const Sample::LaneOf& lane : sample_.lanes) find_usual_arrivals(lane);
+}
+
+/// Sets when messages from outside the sample arrive at a lane: its n-th message from a rank is
+/// sent like its own n-th message to the rank as far ahead as the sender is behind, or to the
+/// sender, if that message precedes the wait.
+void SampledRanks::find_usual_arrivals(const Sample::LaneOf& lane) {
+    const auto is_unknown = [](const Sample::Action& action) {
+        return action.is_wait() && !action.known && !action.lagged;
+    };
+    if (std::none_of(sample_.actions.begin() + static_cast<std::ptrdiff_t>(lane.first),
+                     sample_.actions.begin() + static_cast<std::ptrdiff_t>(lane.end), is_unknown))
+        return;
+    const Rank rank = sample_.ranks[lane.rank];
+    std::map<Rank, std::vector<std::size_t>> sends;  // by peer
+    std::map<Rank, std::size_t> received;
+    std::unordered_set<Rank> sends_to;
+    for (const Sample::LaneOf& of : sample_.lanes)
+        for (std::size_t i = of.first; of.rank == lane.rank && i < of.end; ++i)
+            if (sample_.actions[i].is_send() && !sample_.actions[i].lagged)
+                sends_to.insert(sample_.actions[i].peer);
+    std::optional<std::vector<Passing>> passed;
+    // A buffer may also be exposed for the awaited message.
+    const auto find_like = [&](Rank peer, std::size_t nth, std::uint64_t key) {
+        const auto found = sends.find(peer);
+        if (found == sends.end() || nth >= found->second.size()) return -1;
+        const Sample::Action& send = sample_.actions[found->second[nth]];
+        return send.exposes && send.key != key ? -1 : static_cast<int>(found->second[nth]);
+    };
+    for (std::size_t i = lane.first; i < lane.end; ++i) {
+        Sample::Action& action = sample_.actions[i];
+        if (action.kind == CostedStep::Kind::send) sends[action.peer].push_back(i);
+        if (!is_unknown(action)) continue;
+        action.usual_latency = usual_latency(action, rank);
+        const Rank peer = action.peer;
+        const std::size_t nth = received[peer]++;
+        action.one_way = !sends_to.contains(peer);
+        action.like = find_like((2 * rank - peer + sample_.size) % sample_.size, nth, action.key);
+        if (action.like >= 0) {
+            action.taken = sample_.actions[static_cast<std::size_t>(action.like)].taken;
+            continue;
         }
+        guesses_ = true;
+        action.like = find_like(peer, nth, action.key);
+        if (action.like >= 0) continue;
+        if (!passed) passed = passings(rank);
+        const auto passing = std::ranges::find(*passed, rank - peer, &Passing::stride);
+        if (passing != passed->end()) wait_in_chain(action, rank, *passing);
     }
 }
 
@@ -364,18 +422,18 @@ void SampledRanks::count_ranks_of_nodes() {
     for (Rank rank = 0; rank < sample_.size; ++rank) {
         if (!is_usual(rank)) continue;
         ++usual[sample_.node_of(rank)];
-        if (sample_.index_of.contains(rank)) ++sampled[sample_.node_of(rank)];
+        if (sample_.is_sampled(rank)) ++sampled[sample_.node_of(rank)];
     }
     std::vector<Time> held(sample_.ranks.size());  // times that ranks use NICs
     for (const Sample::LaneOf& lane : sample_.lanes)
         for (std::size_t i = lane.first; i < lane.end; ++i)
-            held[lane.rank] += sample_.actions[i].step.hold;
+            held[lane.rank] += sample_.actions[i].hold;
     Time spread = 0;
     Time count = 0;
     for (int i = 1; i <= kSpreadRanks; ++i) {
-        const auto found = sample_.index_of.find(spread_rank(i, sample_.size));
-        if (found == sample_.index_of.end() || !is_usual(found->first)) continue;
-        spread += held[found->second];
+        const Rank rank = spread_rank(i, sample_.size);
+        if (!sample_.is_sampled(rank) || !is_usual(rank)) continue;
+        spread += held[sample_.index_of[static_cast<std::size_t>(rank)]];
         ++count;
     }
     sample_.shares.assign(sample_.ranks.size(), 1);
@@ -392,17 +450,13 @@ void SampledRanks::count_ranks_of_nodes() {
 /// Returns the latency of a message from a rank outside the sample. If a rank waits for `count`
 /// messages over the distance of a remote message, it is the mean of these on the way around the
 /// team. At least one of them is remote.
-Time SampledRanks::usual_latency(const CostedStep& wait, Rank rank) {
+Time SampledRanks::usual_latency(const Sample::Action& wait, Rank rank) {
     if (!sample_.models.far || sample_.node_of(rank) == sample_.node_of(wait.peer))
         return wait.latency;
     const Rank distance = (rank - wait.peer + sample_.size) % sample_.size;
-    if (largest_node_ == 0) {
-        std::unordered_map<Rank, Rank> ranks_on;
-        for (const Rank node : *sample_.models.far->node_of)
-            largest_node_ = std::max(largest_node_, ++ranks_on[node]);
-    }
     // No node has consecutive ranks at this distance.
-    if (std::min(distance, sample_.size - distance) >= largest_node_) return wait.latency;
+    if (std::min(distance, sample_.size - distance) >= sample_.models.far->largest_node)
+        return wait.latency;
     const auto [far, is_new] = far_at_.try_emplace(distance, 0);
     if (is_new) {
         for (Rank other = 0; other < sample_.size; ++other)
@@ -412,8 +466,7 @@ Time SampledRanks::usual_latency(const CostedStep& wait, Rank rank) {
         for (const Sample::LaneOf& lane : sample_.lanes)
             for (std::size_t i = lane.first; sample_.ranks[lane.rank] == rank && i < lane.end; ++i)
                 far->second.count +=
-                    sample_.actions[i].is_wait() && sample_.actions[i].step.peer == wait.peer ? 1
-                                                                                              : 0;
+                    sample_.actions[i].is_wait() && sample_.actions[i].peer == wait.peer ? 1 : 0;
     }
     const auto [remote, count] = far->second;
     const Time near = sample_.models.model.latency;
@@ -421,21 +474,21 @@ Time SampledRanks::usual_latency(const CostedStep& wait, Rank rank) {
            (wait.latency - near) * ((remote * count + sample_.size - 1) / sample_.size) / count;
 }
 
-Time SampledRanks::time(Counted counted, Time enough, int calls) {
+SampledRanks::CallEnds SampledRanks::time(Counted counted, Time enough, bool again) {
     const auto run = [&](std::uint32_t iterations) {
-        std::vector<Time> starts;
-        Time time = 0;
-        for (int call = 0; call < calls; ++call) {
-            SampleRun programs(sample_, counted, iterations, starts);
-            time = programs.until(enough);
-            starts = std::move(programs.clocks());
-        }
-        return time;
+        SampleRun call(sample_, counted, iterations);
+        CallEnds ends{.first = call.until(enough)};
+        if (again) ends.second = SampleRun(sample_, counted, iterations, &call).until(enough);
+        return ends;
     };
-    const Time most = run(run_max_);
-    if (iterations_ <= run_max_ || most > enough) return most;
-    const Time each = (most - run(run_max_ / 3 * 2)) / (run_max_ / 3);
-    return most + std::max<Time>(0, each) * (iterations_ - run_max_);
+    const CallEnds most = run(run_max_);
+    if (iterations_ <= run_max_ || most.first > enough) return most;
+    const CallEnds less = run(run_max_ / 3 * 2);
+    const auto extended = [&](Time longer, Time shorter) {
+        const Time each = (longer - shorter) / (run_max_ / 3);
+        return longer + std::max<Time>(0, each) * (iterations_ - run_max_);
+    };
+    return {extended(most.first, less.first), extended(most.second, less.second)};
 }
 
 }  // namespace weft::plan

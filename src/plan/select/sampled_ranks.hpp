@@ -68,14 +68,24 @@ class SampledRanks {
     /// Also samples the ranks for which sampled ranks wait, and others. The sample of a large team
     /// has about `steps` steps.
     void sample_more(std::size_t steps);
-    /// Samples all ranks. Returns false if their programs have more than about `steps` steps.
-    /// `keeps`: keeps the programs for other readers.
-    [[nodiscard]] bool sample_all(std::size_t steps, bool keeps);
-    /// Returns the time at which the last rank of the sample ends, or a time above `enough`.
-    /// `calls`: number of calls in a row.
-    [[nodiscard]] Time time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
-                            int calls = 1);
+    /// Samples all ranks, and calls visit() with their programs. Returns false if these have more
+    /// than about `steps` steps.
+    [[nodiscard]] bool sample_all(std::size_t steps,
+                                  const std::function<void(const Program&)>& visit);
+    /// Times at which the last rank of the sample ends a call, and a second one.
+    struct CallEnds {
+        Time first = 0;
+        Time second = 0;
+    };
+    /// Returns the ends, or a time above `enough`. `again`: with a second call.
+    [[nodiscard]] CallEnds time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
+                                bool again = false);
     [[nodiscard]] const std::vector<Rank>& ranks() const { return sample_.ranks; }
+    [[nodiscard]] std::size_t steps() const { return steps_; }
+    /// Returns true if all iterations of loops run.
+    [[nodiscard]] bool is_complete() const { return iterations_ <= run_max_; }
+    /// Returns true if the arrivals of messages from ranks outside the sample are guesses.
+    [[nodiscard]] bool guesses() const { return guesses_; }
     /// Returns the number of messages that the sampled ranks send.
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
@@ -99,8 +109,9 @@ class SampledRanks {
     [[nodiscard]] Rank first_of_last_node() const;
     [[nodiscard]] Rank last_sender(Rank rank) const;
     void connect();
+    void find_usual_arrivals(const Sample::LaneOf& lane);
     void count_ranks_of_nodes();
-    [[nodiscard]] Time usual_latency(const CostedStep& wait, Rank rank);
+    [[nodiscard]] Time usual_latency(const Sample::Action& wait, Rank rank);
 
     Programs& programs_;
     BufferSize buffer_;
@@ -112,7 +123,7 @@ class SampledRanks {
     std::size_t steps_max_ = kStepsOfSample;
     std::size_t ranks_min_ = 2;
     std::uint64_t messages_ = 0;
-    Rank largest_node_ = 0;  ///< most ranks of a node; 0: not yet known
+    bool guesses_ = false;
     /// Ranks with a remote peer at some distance, and a rank's waits over the distance.
     struct FarAt {
         std::int64_t remote = 0;

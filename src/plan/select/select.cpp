@@ -17,8 +17,8 @@ namespace weft::plan {
 namespace {
 
 /// Steps of the samples of all candidates of a call, and of predictions by all ranks.
-constexpr std::size_t kStepsOfCall = 60'000;
-constexpr std::size_t kStepsOfAll = 36'000;
+constexpr std::size_t kStepsOfCall = 80'000;
+constexpr std::size_t kStepsOfAll = 70'000;
 
 /// Returns the part of the reason about access to other ranks' buffers; "" if no candidate has it.
 std::string access_reason(const Choice& choice, const Machine& machine) {
@@ -126,8 +126,10 @@ struct Contender {
     Time rough = 0;
     Time bound = 0;  ///< assumed least time
     std::optional<PredictedCost> predicted = {};
-    bool is_final = false;  ///< will not be predicted more closely
-    bool by_all = false;    ///< predicted by the programs of all ranks
+    PredictedCost sampled = {};  ///< before `predicted` was by all ranks
+    bool is_final = false;       ///< will not be predicted more closely
+    bool is_cut = false;         ///< `predicted` may be less than the prediction by the sample
+    bool by_all = false;         ///< predicted by the programs of all ranks
 };
 
 /// Finds the fastest of the candidates that meet the needs of the call. The one with the least
@@ -137,12 +139,15 @@ class Search {
   public:
     Search(const Machine& machine, Rank size, std::span<const Candidate> candidates,
            const BufferSize& buffer, const Needs& needs, Scope scope)
-        : large_(size > kWholeTeam) {
+        : large_(size > kWholeTeam), scope_(scope) {
+        Time least_rough = kForever / 4;
         for (const Candidate& candidate : candidates) {
             if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
             auto prediction = std::make_unique<Prediction>(machine, size, candidate, buffer);
-            const auto rough = prediction->rough();
+            const auto rough = prediction->rough(least_rough / 2 * 3 * Prediction::kSurelyLonger);
             if (!rough) continue;  // does not support the team size
+            if (*rough > 0 && fulfils(candidate, needs))
+                least_rough = std::min(least_rough, *rough);
             all_.push_back(
                 {&candidate, std::move(prediction), *rough, *rough / Prediction::kSurelyLonger});
         }
@@ -151,15 +156,26 @@ class Search {
         steps_ = steps_of_sample();
     }
 
-    void run() {
+    /// Returns the fastest candidate, or null.
+    const Candidate* run() {
         while (!open_.empty()) {
             std::ranges::stable_sort(open_, {}, [](const Contender* each) {
                 return std::pair(each->bound, each->is_final);
             });
             Contender& first = *open_.front();
-            if (first.is_final || is_alone(first)) return;
+            first.is_final = first.is_final || is_alone(first);
+            if (first.is_final) break;
             if (!improve(first)) open_.erase(open_.begin());
         }
+        const Contender* fastest = nullptr;
+        const auto order = [](const PredictedCost& cost) {
+            return std::tuple(cost.in_stream, cost.time, cost.messages);
+        };
+        for (const Contender& each : all_)
+            if (each.is_final &&
+                (fastest == nullptr || order(*each.predicted) < order(*fastest->predicted)))
+                fastest = &each;
+        return fastest != nullptr ? fastest->candidate : nullptr;
     }
 
     /// Returns all candidates with their times; with Scope::chosen only the predicted candidates.
@@ -176,6 +192,8 @@ class Search {
 
   private:
     static constexpr Time kForever = std::numeric_limits<Time>::max();
+    /// Steps of candidates that small teams predict after the steps of a call are used up.
+    static constexpr std::size_t kFewSteps = 6'000;
 
     /// Returns the steps of each sample, so that those of close candidates together have about
     /// kStepsOfCall.
@@ -190,39 +208,76 @@ class Search {
 
     /// Returns true if the sampled time is less than the bounds of all others.
     [[nodiscard]] bool is_alone(const Contender& first) const {
-        return first.predicted &&
-               (open_.size() == 1 || open_[1]->bound > first.predicted->in_stream);
+        return first.predicted && !first.is_cut &&
+               (open_.size() == 1 || (large_ && open_[1]->bound > first.predicted->in_stream));
     }
 
     /// Predicts a candidate more closely. Returns false if that fails.
     bool improve(Contender& each) {
-        if (!each.predicted) {
-            const Time most = least_ == kForever ? kForever : least_ / 2 * 3;
-            const auto predicted = each.prediction->full(steps_, std::min(best_, most));
+        Prediction& prediction = *each.prediction;
+        const bool exhausted = !large_ && prediction_steps_ > kStepsOfCall && best_ < kForever;
+        if (exhausted && prediction.steps_of_all(kStepsOfCall) > kFewSteps) return false;
+        if (!each.predicted || each.is_cut) {
+            const Time most = each.is_cut || least_ == kForever ? kForever : least_ / 2 * 3;
+            const Time enough = std::min(best_, most);
+            const auto predicted =
+                large_ ? prediction.full(steps_, enough) : prediction.brief(enough);
             if (!predicted) return false;
             each.predicted = *predicted;
+            each.is_cut = !each.is_cut && predicted->in_stream > most;
             least_ = std::min(least_, predicted->in_stream);
-            each.is_final = !large_;
+            each.is_final =
+                !each.is_cut && (large_ ? !prediction.guesses() : prediction.is_complete());
+        } else if (large_) {
+            predict_by_all(each);
         } else {
+            const auto predicted = prediction.full(steps_, best_);
+            if (!predicted) return false;
+            each.predicted = *predicted;
             each.is_final = true;
-            const std::size_t steps = each.prediction->steps_of_all(steps_of_all_);
-            const auto times =
-                steps <= steps_of_all_ ? each.prediction->by_all(2 * steps) : std::nullopt;
-            steps_of_all_ -= std::min(steps_of_all_, steps);
-            each.by_all = times.has_value();
-            if (times) each.predicted->time = times->alone;
-            if (times) each.predicted->in_stream = times->in_stream;
         }
+        prediction_steps_ += prediction.take_steps();
         each.bound = each.predicted->in_stream;
-        if (each.is_final)
-            best_ = std::min(best_, each.bound);
-        else
-            each.bound = each.bound / 3 * 2;  // a sample may give too long a time
+        if (!each.is_final) {
+            // The prediction may be too long a time.
+            each.bound = large_ ? each.bound / 3 * 2 : each.bound / 8 * 7;
+            return true;
+        }
+        best_ = std::min(best_, each.bound);
+        if (scope_ == Scope::chosen) each.prediction.reset();  // its memory serves the next ones
         return true;
     }
 
+    void predict_by_all(Contender& each) {
+        each.is_final = true;
+        // Candidates with equal samples have the same programs, or nearly.
+        const auto same = std::ranges::find_if(all_, [&](const Contender& other) {
+            return other.by_all && other.sampled.in_stream == each.predicted->in_stream &&
+                   other.sampled.time == each.predicted->time;
+        });
+        if (same != all_.end()) {
+            each.by_all = true;
+            each.sampled = same->sampled;
+            each.predicted->time = same->predicted->time;
+            each.predicted->in_stream = same->predicted->in_stream;
+            return;
+        }
+        if (steps_of_all_ == 0) return;
+        const std::size_t steps = each.prediction->steps_of_all(kStepsOfAll);
+        const auto times = steps <= kStepsOfAll ? each.prediction->by_all(2 * steps) : std::nullopt;
+        if (times) {
+            steps_of_all_ -= std::min(steps_of_all_, steps);
+            each.by_all = true;
+            each.sampled = *each.predicted;
+            each.predicted->time = times->alone;
+            each.predicted->in_stream = times->in_stream;
+        }
+    }
+
     bool large_;
-    std::size_t steps_ = 0;                   ///< of each sample
+    Scope scope_;
+    std::size_t steps_ = 0;  ///< of each sample
+    std::size_t prediction_steps_ = 0;
     std::size_t steps_of_all_ = kStepsOfAll;  ///< left for predictions by all ranks
     Time least_ = kForever;                   ///< least time of a sample
     Time best_ = kForever;                    ///< least final time
@@ -281,7 +336,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
     const Preference& preference = needs.preference;
     if (!preference.is_usual()) scope = Scope::all;
     Search search(machine, size, candidates, buffer, needs, scope);
-    search.run();
+    const Candidate* const fastest = search.run();
     choice.candidates = search.ranking(needs, scope);
     if (!preference.is_usual()) count_traffic(choice, size, candidates, buffer, preference);
     std::ranges::stable_sort(choice.candidates, {}, [&](const RankedCandidate& candidate) {
@@ -297,7 +352,11 @@ base::Result<Choice> select(const Machine& machine, Rank size,
         return base::fail(Status::unsupported,
                           "no algorithm of {} fits {} ranks and meets the needs of the call",
                           candidates.size(), size);
-    choice.chosen = static_cast<std::size_t>(first - choice.candidates.begin());
+    choice.chosen = static_cast<std::size_t>(
+        (preference.is_usual()
+             ? std::ranges::find(choice.candidates, fastest->algorithm, &RankedCandidate::algorithm)
+             : first) -
+        choice.candidates.begin());
     choice.reason = reason_of(choice, machine, needs);
     return choice;
 }

@@ -14,9 +14,6 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// Teams up to this size are counted completely.
-constexpr Rank kWhole = 130;
-
 // Measured with streams of calls on machines with two processors (decision 9). Where two ranks
 // have a processor each, lines come from the other processor's cache. Short stores to local peers
 // proceed in the background, and a reader waits for them. A sender of the same long bytes to
@@ -72,7 +69,7 @@ std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size, std::s
                                        std::size_t steps, std::size_t of_stratum) {
     constexpr std::size_t kStepsOfStratum = 4000;
     std::vector<CountedRank> counted;
-    if (size <= kWhole || of_stratum >= static_cast<std::size_t>(size)) {
+    if (of_stratum >= static_cast<std::size_t>(size)) {
         for (Rank rank = 0; rank < size; ++rank) counted.push_back({.rank = rank});
         return counted;
     }
