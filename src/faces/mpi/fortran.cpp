@@ -58,7 +58,7 @@ int neighbors_of(void* comm) {
     return all == nullptr ? 0 : static_cast<int>((all.get()->*kSide)().of_block.size());
 }
 
-/// Converts a type for each of `count` ranks, which are not significant if `memory` is MPI_IN_PLACE.
+/// Converts a type for each of `count` ranks. With MPI_IN_PLACE, they are not significant.
 std::vector<MPI_Datatype> types_from(void* given, int count, void* memory) {
     std::vector<MPI_Datatype> types;
     if (memory_of(memory) == MPI_IN_PLACE) return types;
