@@ -116,28 +116,20 @@ bool RemappedRange::fill(Pages pages) noexcept {
     return true;
 }
 
-bool RemappedRange::replace(Pages piece, LargePages& large, AddressQuery& query) noexcept {
-    constexpr int kProtection = PROT_READ | PROT_WRITE;
+bool RemappedRange::copy_piece(Pages piece, LargePages& large) noexcept {
     if (piece.bytes() == kLargePageBytes && large.worth_trying()) enlarge(piece, large);
+    return fill(piece);
+}
+
+bool RemappedRange::replace(Pages part) noexcept {
+    constexpr int kProtection = PROT_READ | PROT_WRITE;
     const auto map = [&](int flags, int file, std::uint64_t offset) {
-        return map_at(piece.begin, piece.bytes(), kProtection, flags, file, offset);
+        return map_at(part.begin, part.bytes(), kProtection, flags, file, offset);
     };
-    const bool filled = fill(piece);
-    Mapping mapping;
-    // Free the pages of older ranges in the piece now, not after the last piece, so that the
-    // process never has the whole buffer twice.
-    for (std::uint64_t at = piece.begin;
-         filled && at < piece.end && query.find(at, mapping) && mapping.begin < piece.end;
-         at = mapping.end)
-        if (mapping.shared) advise(at, std::min(piece.end, mapping.end) - at, MADV_REMOVE);
-    if (filled && map(MAP_SHARED | MAP_POPULATE, object_.number(), offset_of(piece.begin)))
-        return true;
+    if (map(MAP_SHARED | MAP_POPULATE, object_.number(), offset_of(part.begin))) return true;
     // A kernel before 6.12 may have unmapped the old pages before mmap() failed. Restore them.
-    const bool mapped = query.find(piece.begin, mapping) && mapping.begin <= piece.begin;
-    if (filled && !query.query_failed() && (mapped || map(MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
-        std::memcpy(pointer_to(piece.begin), window_.start() + offset_of(piece.begin),
-                    piece.bytes());
-    punch(offset_of(piece.begin), piece.bytes());
+    if (map(MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0))
+        std::memcpy(pointer_to(part.begin), window_.start() + offset_of(part.begin), part.bytes());
     return false;
 }
 

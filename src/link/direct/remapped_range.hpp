@@ -216,11 +216,13 @@ class RemappedRange {
     /// Makes an empty object and its window. Returns false if the system has no memory, descriptor
     /// or address space for them.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
-    /// Copies a piece of at most kLargePageBytes to the object, and maps the object's pages at the
-    /// piece's addresses. The old memory may be private or belong to another range; no thread may
-    /// write to it during the call. Returns false if the system refuses; the contents are then
-    /// unchanged.
-    [[nodiscard]] bool replace(Pages piece, LargePages& large, AddressQuery& query) noexcept;
+    /// Copies a piece of at most kLargePageBytes to the object. The memory may be private or belong
+    /// to another range; no thread may write to it from now on until the end of replace(). Returns
+    /// false if the system refuses.
+    [[nodiscard]] bool copy_piece(Pages piece, LargePages& large) noexcept;
+    /// Maps the object's pages at the addresses of a part of a copied piece. Readers see the same
+    /// contents at any time. Returns false if the system refuses.
+    [[nodiscard]] bool replace(Pages part) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
     /// Forbids further uses, unmaps the window and closes the descriptor. The table's entry stays:

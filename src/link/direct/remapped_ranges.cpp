@@ -105,7 +105,29 @@ bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noe
     const Pages pages = range.pages();
     for (Pages piece{pages.begin, 0}; piece.begin < pages.end; piece.begin = piece.end) {
         piece.end = std::min(pages.end, (piece.begin / kLargePageBytes + 1) * kLargePageBytes);
-        if (!range.replace(piece, large, query_)) return false;
+        if (!range.copy_piece(piece, large)) {
+            range.punch(range.offset_of(piece.begin), piece.bytes());
+            return false;
+        }
+        if (!replace_parts(range, piece)) return false;
+    }
+    return true;
+}
+
+/// Replaces a copied piece, one mapping after another. Frees the pages of older ranges: not before
+/// they are replaced, because the program may read them, and not after the last piece, so that the
+/// process never has the whole buffer twice.
+bool RemappedRanges::replace_parts(RemappedRange& range, Pages piece) noexcept {
+    for (Pages part = piece; part.begin < piece.end; part.begin = part.end) {
+        Mapping old;
+        const bool known = query_.find(part.begin, old) && old.begin <= part.begin;
+        part.end = known ? std::min(piece.end, old.end) : piece.end;
+        if (!range.replace(part)) {
+            range.punch(range.offset_of(part.begin), piece.end - part.begin);
+            return false;
+        }
+        if (RemappedRange* const older = known && old.shared ? owner(old) : nullptr)
+            older->punch(old.offset + (part.begin - old.begin), part.bytes());
     }
     return true;
 }

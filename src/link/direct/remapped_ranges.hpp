@@ -122,6 +122,7 @@ class RemappedRanges {
     [[nodiscard]] RemappedRange* owner(const Mapping& mapping) noexcept;
     [[nodiscard]] std::optional<Refusal> retire_replaced(Pages pages) noexcept;
     [[nodiscard]] bool replace_pieces(RemappedRange& range, LargePages& large) noexcept;
+    [[nodiscard]] bool replace_parts(RemappedRange& range, Pages piece) noexcept;
     [[nodiscard]] RemappedRange* find_entry(Pages pages, std::size_t ranges_max,
                                             std::uint64_t bytes_max) noexcept;
     void close_unmapped_ranges() noexcept;

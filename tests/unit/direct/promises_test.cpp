@@ -168,6 +168,30 @@ TEST_F(Adopted, ThreadsReadABufferWhileItsPagesAreReplaced) {
     EXPECT_EQ(wrong.load(), 0U);
 }
 
+/// Each buffer contains the one before, and replaces its range.
+TEST_F(Adopted, ThreadsReadABufferWhileALargerOneReplacesIt) {
+    constexpr std::size_t kPages = 2048;
+    for (int round = 0; round < 10; ++round) {
+        DirectMemory direct(own_peer());
+        const Pages pages(kPages);
+        std::memset(pages.at(), 8, pages.bytes());
+        std::atomic<bool> done{false};
+        std::atomic<std::size_t> wrong{0};
+        std::thread reader([&] {
+            while (!done.load())
+                for (std::size_t page = 0; page < kPages; ++page)
+                    if (*static_cast<volatile std::byte*>(pages.at() + page * kPage) !=
+                        std::byte{8})
+                        wrong.fetch_add(1);
+        });
+        for (std::size_t first = kPages / 2 - 64; first > 0; first -= 64)
+            adopt(direct, pages.at() + first * kPage, (kPages - 2 * first) * kPage);
+        done.store(true);
+        reader.join();
+        EXPECT_EQ(wrong.load(), 0U) << "round " << round;
+    }
+}
+
 TEST_F(Adopted, LockedMemoryIsNotAdoptedAndStaysLocked) {
     const Pages pages(16);
     DirectMemory direct(own_peer());
