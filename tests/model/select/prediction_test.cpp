@@ -204,7 +204,7 @@ Effort effort_of(const plan::Machine& machine, const CallClass& call, std::strin
 TEST(Prediction, TheFirstCallGeneratesFewPrograms) {
     // For 2,304 ranks, all programs are generated for a few candidates only, and never for a
     // candidate with a step for each rank.
-    constexpr std::uint64_t kProgramsMax = 10'000;
+    constexpr std::uint64_t kProgramsMax = 14'000;
     constexpr std::uint64_t kStepsMax = 400'000;
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
