@@ -71,6 +71,9 @@ concept Buffer = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>
 /// Buffers with elements of type T.
 template <class R, class T>
 concept BufferOf = Buffer<R> && std::is_same_v<std::ranges::range_value_t<R>, T>;
+/// Buffers that a call may use after it has returned: no temporary that owns its elements.
+template <class R, class T>
+concept LastingBufferOf = BufferOf<R, T> && std::ranges::borrowed_range<R>;
 
 /// Blocks in several dimensions, 1 to 8. Block (i, j, ...), with i < counts[0], j < counts[1], ...,
 /// is read at src + i * src_strides[0] + j * src_strides[1] + ... and written at dst + i *
@@ -132,11 +135,11 @@ class WEFT_API OneSidedCalls {
     [[nodiscard]] Future<void> iget(void* dst, const void* src, std::size_t bytes, Rank peer) {
         return future_of(start_get(dst, src, bytes, peer, nullptr));
     }
-    template <CopiedAsBytes T, BufferOf<T> Source>
-    [[nodiscard]] Future<void> iput(T* dst, const Source& src, Rank peer) {
+    template <CopiedAsBytes T, LastingBufferOf<T> Source>
+    [[nodiscard]] Future<void> iput(T* dst, Source&& src, Rank peer) {
         return iput(dst, std::ranges::data(src), std::ranges::size(src) * sizeof(T), peer);
     }
-    template <CopiedAsBytes T, BufferOf<T> Target>
+    template <CopiedAsBytes T, LastingBufferOf<T> Target>
     [[nodiscard]] Future<void> iget(Target&& dst, const T* src, Rank peer) {
         return iget(std::ranges::data(dst), src, std::ranges::size(dst) * sizeof(T), peer);
     }

@@ -283,14 +283,14 @@ class GlobalSpan {
         check_fits("put", std::ranges::size(src));
         array_->team.put(mine_, src, rank_);
     }
-    template <BufferOf<T> Source>
-    void put_nbi(const Source& src) const {
+    template <LastingBufferOf<T> Source>
+    void put_nbi(Source&& src) const {
         check_fits("put_nbi", std::ranges::size(src));
         array_->team.put_nbi(mine_, std::ranges::data(src), std::ranges::size(src) * sizeof(T),
                              rank_);
     }
-    template <BufferOf<T> Source>
-    [[nodiscard]] Future<void> iput(const Source& src) const {
+    template <LastingBufferOf<T> Source>
+    [[nodiscard]] Future<void> iput(Source&& src) const {
         check_fits("iput", std::ranges::size(src));
         return array_->team.iput(mine_, src, rank_);
     }
@@ -318,7 +318,7 @@ class GlobalSpan {
         get(copies);
         return copies;
     }
-    template <BufferOf<T> Target>
+    template <LastingBufferOf<T> Target>
     [[nodiscard]] Future<void> iget(Target&& dst) const {
         check_fits("iget", std::ranges::size(dst));
         return array_->team.iget(std::ranges::data(dst), mine_, std::ranges::size(dst) * sizeof(T),

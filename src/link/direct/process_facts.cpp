@@ -64,7 +64,7 @@ class Lines {
 
     [[nodiscard]] bool open() const noexcept { return file_.open(); }
     /// Returns the next line without its newline, valid until the next call. Returns nullptr at the
-    /// end, or at a line that exceeds the buffer.
+    /// end, or if failed().
     [[nodiscard]] const char* next() noexcept {
         while (true) {
             char* const line = text_ + start_;
@@ -76,13 +76,18 @@ class Lines {
             std::memmove(text_, line, end_ - start_);
             end_ -= std::exchange(start_, 0);
             const ssize_t count = ::read(file_.number(), text_ + end_, sizeof text_ - end_);
+            failed_ = count < 0 || (count == 0 && end_ != 0);  // also a line without a newline
             if (count <= 0) return nullptr;
             end_ += static_cast<std::size_t>(count);
         }
     }
 
+    /// Returns true if the file could not be read, or a line exceeds the buffer.
+    [[nodiscard]] bool failed() const noexcept { return failed_; }
+
   private:
     base::FileDescriptor file_;
+    bool failed_ = false;
     char text_[8192];
     std::size_t start_ = 0;  ///< unread bytes are text_[start_, end_)
     std::size_t end_ = 0;
@@ -92,7 +97,8 @@ class Lines {
 /// returned. path: the target of the descriptor's link in /proc/self/fd.
 bool gives_device_access(const char* number, std::string_view path) noexcept {
     for (const std::string_view device :
-         {"/dev/infiniband/", "/dev/nvidia", "/dev/kfd", "/dev/dri/", "anon_inode:[io_uring]"})
+         {"/dev/infiniband/", "/dev/cxi", "/dev/hfi1", "/dev/kgni", "/dev/nvidia", "/dev/kfd",
+          "/dev/dri/", "anon_inode:[io_uring]"})
         if (path.starts_with(device)) return true;
     const int flags = ::fcntl(std::atoi(number), F_GETFL);
     return flags >= 0 && (flags & O_DIRECT) != 0;
@@ -114,7 +120,7 @@ bool is_usual(const char* flags) noexcept {
 }
 
 /// Calls `body(begin, end, usual)` for each mapping, by ascending address, until it returns false.
-/// `usual`: the mapping has no unusual property. Returns false if the kernel listed no mapping.
+/// `usual`: the mapping has no unusual property. Returns false if the list could not be read.
 template <class Body>
 bool for_each_flagged_mapping(Body body) noexcept {
     Lines smaps("/proc/self/smaps");
@@ -135,7 +141,7 @@ bool for_each_flagged_mapping(Body body) noexcept {
             if (!body(begin, end, !has_key && is_usual(line + 8))) break;
         }
     }
-    return listed;
+    return listed && !smaps.failed();
 }
 
 }  // namespace

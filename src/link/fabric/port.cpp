@@ -356,6 +356,7 @@ void Port::lose(Rank rank) noexcept {
     peer.address = FI_ADDR_UNSPEC;
     peer.endpoint.clear();
     if (held_peer_ == rank) held_peer_ = -1;
+    if (endpoint_.handle == nullptr) return;  // cancel() has ended all transfers
     for (Transfer& transfer : transfers_.all()) {
         if (!transfer.in_use || transfer.lost || transfer.peer != rank) continue;
         transfer.into = nullptr;
@@ -440,7 +441,7 @@ void Port::handle_error(ssize_t code) noexcept {
     if (!failed) return fail(failed.failure());
     if (failed->text.empty()) return;
     Transfer* transfer = transfers_.find(failed->context);
-    const std::string what = transfer != nullptr ? fmt::format("put of {} bytes to rank {}",
+    const std::string what = transfer != nullptr ? fmt::format("transfer of {} bytes with rank {}",
                                                                transfer->bytes, transfer->peer)
                              : (failed->flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
                                  ? std::string("arrival of a put")

@@ -247,7 +247,8 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
                                             void* word, std::uint64_t value, bool adds, Rank peer,
                                             Return when) {
     const auto signal = WEFT_TRY(find_word("put_signal", "signal", word, sizeof value, peer));
-    const auto target = WEFT_TRY(find("put_signal", "dst", to, bytes, peer));
+    Target target = signal;
+    if (bytes != 0) target = WEFT_TRY(find("put_signal", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, peer);
     return run_in_stream<&RealOneSided::put_signal>(
         is_near(target) && is_near(signal), target.rank, target.remote,

@@ -285,7 +285,8 @@ class OneSided {
     /// Waits until `pending` is 0. If this takes long, sends a request, which wakes the peer.
     bool await_none(Stream& used, std::uint32_t& pending, Rank rank, std::string_view call,
                     std::uint64_t bytes) {
-        if (pending == 0 || wire_.near(rank) != nullptr) return true;
+        // Calls on mapped memory have no lock, and must not read `pending`.
+        if (wire_.near(rank) != nullptr || pending == 0) return true;
         const std::uint64_t awake_ns = kAwakeNs + bytes;  // assumes at least 1 byte per ns
         const std::uint64_t began = base::monotonic_ns();
         if (!until([&] { return pending == 0; }, rank, call)) return false;
