@@ -30,7 +30,15 @@ struct ActiveSets {
     std::vector<std::uint64_t> exchanges;  ///< for each PE: number of exchanges with that PE
 };
 ActiveSets sets;
-std::mutex sets_mutex;  ///< guards `sets`
+std::mutex teams_mutex;     ///< guards `sets.teams`; never held during a wait
+std::mutex creation_mutex;  ///< held while a team is made, which uses the other members of `sets`
+
+/// Returns the team of a set, or nullptr if it has not been made.
+const weft_shmem_team* known_team(const std::tuple<int, int, int>& set) {
+    const std::scoped_lock lock(teams_mutex);
+    const auto found = sets.teams.find(set);
+    return found == sets.teams.end() ? nullptr : &found->second;
+}
 
 /// The allgather for weft_team_create(): `world_ranks` is a vector with the PEs of the members.
 /// Returns 0, or -1 on failure.
@@ -81,9 +89,11 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
         refuse(routine,
                "PE_start, logPE_stride, PE_size: the set has PEs that are not in this job");
     if (start == 0 && size == job.size) return *find_team(SHMEM_TEAM_WORLD);
-    const std::scoped_lock lock(sets_mutex);
-    weft_shmem_team& team = sets.teams[{start, log_stride, size}];
-    if (team.team != nullptr) return team;
+    const std::tuple set{start, log_stride, size};
+    if (const weft_shmem_team* const known = known_team(set)) return *known;
+    const std::scoped_lock creation(creation_mutex);
+    if (const weft_shmem_team* const known = known_team(set)) return *known;
+    weft_shmem_team team;
     team.size = size;
     for (int i = 0; i < size; ++i) {
         team.world_ranks.push_back(static_cast<int>(start + i * stride));
@@ -93,7 +103,8 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
         refuse(routine, "PE_start, logPE_stride, PE_size: this PE is not in the set");
     check(routine, weft_team_create(job.runtime, team.world_ranks.data(), size, exchange,
                                     &team.world_ranks, &team.team));
-    return team;
+    const std::scoped_lock lock(teams_mutex);
+    return sets.teams[set] = std::move(team);
 }
 
 }  // namespace weft::shmem
