@@ -186,8 +186,9 @@ class Messages {
             if (!handle_next(rank, from)) break;
             advanced = true;
         }
-        advanced = post_credits(rank) || advanced;
-        return post_queue(rank) || advanced;
+        if (from.handled / MessageArea::kMessagesPerCredit > from.credited)
+            advanced = post_credits(rank) || advanced;
+        return (!from.queue.empty() && post_queue(rank)) || advanced;
     }
 
     [[nodiscard]] bool has_arrived(Rank rank, const MessagePeer& from) noexcept {

@@ -123,9 +123,9 @@ void run() {
             [&] { (void)world.split(0, 0); });
     request.wait();  // finalize() has completed the barrier
     runtime.reset();
-    refused("a world whose runtime is destroyed", Status::argument, "gone",
+    refused("a world whose runtime is destroyed", Status::argument, "has ended",
             [&] { world.barrier(); });
-    refused("a team whose runtime is destroyed", Status::argument, "gone",
+    refused("a team whose runtime is destroyed", Status::argument, "has ended",
             [&] { (void)other.size(); });
 }
 

@@ -279,7 +279,7 @@ static void refusals(void) {
     REFUSED(weft_register(world, WEFT_KIND_HOST, is_invalid ? NULL : &here, 8, &name), rank);
     REFUSED(weft_register(world, WEFT_KIND_HOST, is_invalid ? NULL : &here, 8, &name), "NULL");
     REFUSED(weft_register(world, WEFT_KIND_HOST, &here, is_invalid ? SIZE_MAX / 2 : 8, &name),
-            "below");
+            "less than");
     // Three pages, of which the second is not mapped.
     void* const hole = mmap(NULL, 3 * 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     munmap((char*)hole + 4096, 4096);

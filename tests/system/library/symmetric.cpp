@@ -65,7 +65,8 @@ void spans(Ring& ring) {
     const auto there = numbers.peer(ring.next);
     there.put(values);
     there.subspan(20, 10).put(std::span(values).first(10));
-    there.last(10).put_nbi(std::array{1, 2, 3});
+    const std::array few{1, 2, 3};
+    there.last(10).put_nbi(few);
     ring.complete();
     check(numbers[19] == 100 * ring.before + 19 && numbers[29] == 100 * ring.before + 9, "spans");
     check(numbers[42] == 3 && numbers[43] == 0, "last()");
@@ -219,7 +220,7 @@ void refusals(Ring& ring) {
     weft::Symmetric<int> numbers(ring.world, 4);
     refused("peer", Status::argument, "expected 0..", [&] { (void)numbers.peer(ring.size); });
     refused("peer", Status::argument, "peer: -1", [&] { (void)numbers.peer(-1); });
-    refused("subspan", Status::argument, "elements 3 to 5 of 4",
+    refused("subspan", Status::argument, "2 elements from 3, but the span has 4",
             [&] { (void)numbers.peer(0).subspan(3, 2); });
     refused("put", Status::argument, "put: 5 elements, but the span has 4",
             [&] { numbers.peer(0).put(std::vector<int>(5)); });
