@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: immediates and requests that this library never sends do no harm; the wire fails and
-// reports the reason. Without the checks, a process that reaches the endpoint could use a cell
-// number out of range to write a rank's memory.
-// Method: a port returns immediates at the limits and at random, and each field of a request is set
-// out of range.
+// Goal: immediates that this library never sends fail the wire, and invalid requests are refused.
+// Without the checks, a process that reaches the endpoint could use a cell number out of range to
+// write a rank's memory.
+// Method: a fake FabricPort delivers immediates at the limits and at random. A request's kind,
+// width, offset, operands and inline_bytes are set out of range, one at a time.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,10 +22,10 @@ constexpr std::uint64_t kSegmentBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kCellsEnd = kSegmentBytes / 2;  ///< offset after the last cell
 constexpr std::uint64_t kCells = kCellsEnd / sizeof(base::Cell);
 
-/// A port that returns the given immediates.
-class StrangePort final : public link::FabricPort {
+/// A fake port that delivers the given immediates.
+class FakePort final : public link::FabricPort {
   public:
-    StrangePort(link::FabricFacts facts, const std::deque<std::uint64_t>& immediates)
+    FakePort(link::FabricFacts facts, const std::deque<std::uint64_t>& immediates)
         : facts_(std::move(facts)), immediates_(immediates) {}
 
     const link::FabricFacts& facts() const override { return facts_; }
@@ -56,25 +56,24 @@ class StrangePort final : public link::FabricPort {
     std::deque<std::uint64_t> immediates_;
 };
 
-link::FabricFacts facts_of(link::Notify notify, base::RemoteCompletion completion) {
+link::FabricFacts facts_of(link::Notify notify) {
     link::FabricFacts facts;
     facts.inject_bytes = 4096;
     facts.message_bytes_max = facts.get_bytes_max = 4096;
     facts.notify = {notify, notify};
-    facts.remote.completion = completion;
+    facts.remote.completion = base::RemoteCompletion::counted;
     return facts;
 }
 
-/// Rank 0 of three ranks; rank 1 is local. Its wire receives `immediates`. Cell 5 has a header that
-/// announces `pieces` pieces.
-class Arrivals {
+/// Rank 0 of three ranks, with its wire; rank 1 is local, rank 2 remote. The constructor lets the
+/// wire process `immediates`. The header in cell 5 announces `pieces` pieces.
+class RankWithWire {
   public:
-    explicit Arrivals(const std::deque<std::uint64_t>& immediates,
-                      link::Notify notify = link::Notify::immediate, std::uint64_t pieces = 0)
+    explicit RankWithWire(const std::deque<std::uint64_t>& immediates,
+                          link::Notify notify = link::Notify::immediate, std::uint64_t pieces = 0)
         : memory_(2 * kSegmentBytes / sizeof(base::Cell)),
           wire_({at(0), at(kSegmentBytes), nullptr},
-                std::make_unique<StrangePort>(facts_of(notify, base::RemoteCompletion::counted),
-                                              immediates),
+                std::make_unique<FakePort>(facts_of(notify), immediates),
                 {.rank = 0, .segment_bytes = kSegmentBytes, .cells_end = kCellsEnd}) {
         std::memcpy(memory_[5].payload, &pieces, sizeof pieces);
         wire_.progress();
@@ -90,38 +89,44 @@ class Arrivals {
     link::Wire wire_;
 };
 
-/// Returns the immediate of a cell, or for Arrival::write of a rank's batch.
+/// Encodes an immediate. number: index of the cell; for Arrival::write, origin * kBatches + batch.
 std::uint64_t immediate(std::uint64_t number, Arrival kind) {
     return number << link::kArrivalBits | static_cast<std::uint64_t>(kind);
 }
 
-TEST(StrangeArrivals, ArrivalsOutsideTheSegmentFailTheWire) {
-    EXPECT_FALSE(Arrivals({immediate(kCells - 1, Arrival::whole)}).failed()) << "the last cell";
-    EXPECT_TRUE(Arrivals({immediate(kCells, Arrival::whole)}).failed());
-    for (const Arrival kind : {Arrival::whole, Arrival::piece, Arrival::header})
-        EXPECT_TRUE(Arrivals({immediate(0x3fff'ffff, kind)}).failed()) << "the largest number";
-    EXPECT_TRUE(Arrivals({immediate(3 * link::WriteCounts::kBatches, Arrival::write)}).failed())
+TEST(StrangeArrivals, InvalidImmediatesFailTheWire) {
+    EXPECT_FALSE(RankWithWire({immediate(kCells - 1, Arrival::whole)}).failed()) << "the last cell";
+    EXPECT_TRUE(RankWithWire({immediate(kCells, Arrival::whole)}).failed());
+    constexpr std::uint64_t kLargest = (link::kHasPayload >> link::kArrivalBits) - 1;
+    for (const Arrival kind : {Arrival::whole, Arrival::piece, Arrival::header}) {
+        EXPECT_TRUE(RankWithWire({immediate(0x3fff'ffff, kind)}).failed())
+            << "the largest number of a 32-bit immediate";
+        EXPECT_TRUE(RankWithWire({immediate(kLargest, kind)}).failed()) << "the largest number";
+    }
+    EXPECT_TRUE(RankWithWire({immediate(3 * link::WriteCounts::kBatches, Arrival::write)}).failed())
         << "no rank 3";
-    EXPECT_TRUE(Arrivals({immediate(link::WriteCounts::kBatches, Arrival::write)}).failed())
+    EXPECT_TRUE(RankWithWire({immediate(link::WriteCounts::kBatches, Arrival::write)}).failed())
         << "rank 1 is local";
-    EXPECT_FALSE(Arrivals({immediate(2 * link::WriteCounts::kBatches, Arrival::write)}).failed());
-    EXPECT_TRUE(Arrivals({std::uint64_t{1} << 63}).failed())
-        << "a signal, though the ranks have not agreed on signals in immediates";
-    EXPECT_TRUE(Arrivals({immediate(5, Arrival::piece)}, link::Notify::delivery).failed())
+    EXPECT_FALSE(
+        RankWithWire({immediate(2 * link::WriteCounts::kBatches, Arrival::write)}).failed());
+    EXPECT_TRUE(RankWithWire({link::kHasPayload}).failed())
+        << "an immediate with a payload, but the wire has no handler";
+    EXPECT_TRUE(RankWithWire({immediate(5, Arrival::piece)}, link::Notify::delivery).failed())
         << "with Notify::delivery no put is sent in pieces";
 }
 
 TEST(StrangeArrivals, ArrivalsWithTooManyPiecesFailTheWire) {
     const auto failed = [](std::size_t headers, std::uint64_t pieces) {
         const std::deque<std::uint64_t> immediates(headers, immediate(5, Arrival::header));
-        return Arrivals(immediates, link::Notify::immediate, pieces).failed();
+        return RankWithWire(immediates, link::Notify::immediate, pieces).failed();
     };
     constexpr std::uint64_t kPiecesMax = std::uint64_t{1} << 30;  // limit of the wire
     EXPECT_FALSE(failed(1, kPiecesMax));
     EXPECT_TRUE(failed(1, kPiecesMax + 1));
     EXPECT_TRUE(failed(1, ~std::uint64_t{0}));
     EXPECT_FALSE(failed(2, kPiecesMax / 2));
-    EXPECT_TRUE(failed(2, kPiecesMax)) << "the sum overflows";
+    EXPECT_TRUE(failed(2, kPiecesMax))
+        << "the headers announce more than kPiecesMax pieces together";
 }
 
 TEST(StrangeArrivals, RandomArrivalsAreHarmless) {
@@ -130,15 +135,16 @@ TEST(StrangeArrivals, RandomArrivalsAreHarmless) {
     for (int trial = 0; trial < 200; ++trial) {
         std::deque<std::uint64_t> immediates;
         for (int i = 0; i < 50; ++i) immediates.push_back(random() >> random.below(64));
-        failed += Arrivals(immediates).failed() ? 1 : 0;
+        failed += RankWithWire(immediates).failed() ? 1 : 0;
     }
+    // Sanitizers detect harm. The count shows that most trials reach a check.
     EXPECT_GT(failed, 150);
 }
 
 TEST(StrangeArrivals, RequestsOutOfRangeAreRefused) {
-    Arrivals job({});
+    RankWithWire rank({});
     const run::OneSidedArea area{.offset = 4096, .ranks = 3};
-    const run::Service<link::Wire> service(job.wire(), area, 0);
+    const run::Service<link::Wire> service(rank.wire(), area, 0);
     const run::RemoteRequest right{.kind = run::RequestKind::add, .offset = 8192};
     EXPECT_EQ(service.fault_of(right), nullptr);
     const auto fault = [&](auto change) {
@@ -157,7 +163,9 @@ TEST(StrangeArrivals, RequestsOutOfRangeAreRefused) {
     })) << "no floating-point type has 2 bytes";
     EXPECT_TRUE(fault([](Request& r) { r.offset = 8193; }));
     EXPECT_TRUE(fault([](Request& r) { r.offset = kSegmentBytes; }));
-    EXPECT_TRUE(fault([](Request& r) { r.offset = ~std::uint64_t{7}; })) << "the sum wraps";
+    EXPECT_TRUE(fault([](Request& r) { r.offset = (std::uint64_t{1} << 48) - 8; }));
+    EXPECT_TRUE(fault([](Request& r) { r.offset = ~std::uint64_t{7}; }))
+        << "registered memory that does not exist";
     EXPECT_TRUE(fault([](Request& r) { r.inline_bytes = 200; }));
     EXPECT_TRUE(fault([](Request& r) {
         r.inline_bytes = 16;
