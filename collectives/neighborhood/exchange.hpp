@@ -85,7 +85,7 @@ class Stencil {
     std::vector<std::uint32_t> opposite_;
 };
 
-/// Returns all offsets except 0 whose parts are -reach .. reach, in lexical order.
+/// Returns all offsets except 0 whose parts are -reach .. reach, in lexicographic order.
 [[nodiscard]] std::vector<Coordinates> box_offsets(int dimensions, int reach);
 /// Returns the box offsets along an axis, in the order of MPI's Cartesian communicators: dimension
 /// by dimension, the nearest first, -1 before +1.

@@ -2,9 +2,9 @@
 // groups.hpp - parts of a program: calls among the ranks of a node or among one rank of each node.
 //
 // Idea     Every node has a leader. It is the root on the root's node, and otherwise its first
-//          rank. For scans it is the last rank, which has the result of its node. A part is a call
-//          by the ranks of every node, by the leaders, or by the ranks with the same local rank.
-//          A part may also be a local step of one rank.
+//          rank. For scans it is the last rank, which has the result of its node. A part is one
+//          call within each node, one call among the leaders, or one call for each local rank,
+//          among the ranks that have it. A part may also be a local step of one rank.
 #pragma once
 
 #include <memory>
@@ -20,41 +20,41 @@ namespace weft::collectives {
 
 /// Data that a part works on.
 enum class Data : std::uint8_t {
-    none,    ///< no data, only the signals of the call
-    vector,  ///< the whole buffer
+    none,   ///< no data, only the signals of the call
+    whole,  ///< the whole buffer
     /// The buffer has a block for each rank of the team. Within a node a rank has its own block.
     /// Among nodes a rank has the blocks of all ranks of its node.
     blocks,
-    /// As `blocks`, but within a node a rank has the blocks of all ranks with its local rank, of
-    /// all nodes.
+    /// As `blocks`, but for calls within nodes only: the rank with local rank l has one block for
+    /// each node, that of the node's rank l.
     by_local_rank,
 };
 
-/// A call within groups of ranks: its collective, algorithm and buffers.
+/// A call within groups of ranks: its collective, its algorithm and the names of its buffers.
 struct GroupCall {
     std::string_view collective;
     AlgorithmSpec spec;
     plan::VectorName input{plan::Buffer::input};
     plan::VectorName output{plan::Buffer::output};
-    Data data = Data::vector;
+    Data data = Data::whole;
 };
 
 enum class Leader : std::uint8_t { first, last };
 
-/// Cache of the programs of groups, shared by the requests of several ranks of a call.
+/// Cache of shapes (plan/schedule/splice.hpp) for the requests of several ranks of a call.
 struct KnownShapes {
     struct GroupShape {
         std::string_view collective;
         AlgorithmSpec spec;
-        Data data = Data::vector;
-        Rank team_size = 1;  ///< ranks of the team
-        Rank size = 1;       ///< ranks of the group; `root` and `rank` are ranks of the group, too
-        Rank root = 0;
+        Data data = Data::whole;
+        Rank team_size = 1;
+        Rank size = 1;  ///< of the group
+        Rank root = 0;  ///< index in the group, as `rank`
         Rank rank = 0;
         std::shared_ptr<const plan::Program> program = nullptr;
     };
     std::vector<GroupShape> shapes;
-    std::optional<patterns::RangeTree> tree;  ///< of the whole team
+    std::optional<patterns::RangeTree> tree;  ///< of a gather or scatter of the whole team
 };
 
 /// An algorithm that a parameter names, and its collective.
@@ -71,7 +71,8 @@ struct Named {
                                            std::span<const std::string_view> collectives);
 
 /// Returns the program of rank request.rank in a group of request.size ranks, as a part of the
-/// program of a larger team. The other members of the request may be those of the team.
+/// program of a larger team. The root and elements of the request must be the group's. Ignores its
+/// layout, counts and known_shapes.
 [[nodiscard]] base::Result<plan::Program> generate_part(std::string_view collective,
                                                         AlgorithmSpec spec,
                                                         GenerateRequest request);
@@ -97,10 +98,9 @@ class Groups {
                                               bool combines) const;
 
   private:
-    /// Facts about a group that the headers of its programs depend on.
     struct Group {
         Rank size = 1;
-        Rank root = 0;
+        Rank root = 0;  ///< in rooted collectives: index in the group
     };
 
     [[nodiscard]] Rank leader_of(Rank node) const {

@@ -61,7 +61,7 @@ struct Line {
     PartName part = PartName::node;
     VectorName input;
     VectorName output;
-    Data data = Data::vector;
+    Data data = Data::whole;
     bool combines = false;   ///< Callers::itself: combine input and output; false: copy
     bool takes_part = true;  ///< false: this rank is no caller
 };
@@ -322,19 +322,19 @@ std::vector<Line> lines_of_scan(const Composed& entry, const Groups& groups) {
     if (entry.traits().contribution == Contribution::up_to_own)
         return {{nodes, node, kInput, kOutput},
                 {leaders, net, kOutput, kPartial},
-                {nodes, down, kPartial, kPartial, Data::vector, false, later},
-                {itself, node, kPartial, kOutput, Data::vector, true, later}};
+                {nodes, down, kPartial, kPartial, Data::whole, false, later},
+                {itself, node, kPartial, kOutput, Data::whole, true, later}};
     // In place, the last rank's output is its input, which is needed for the node's sum.
     const VectorName own = last ? kBefore : kOutput;
     const VectorName received = first && !last ? kOutput : kPartial;
     return {{nodes, node, kInput, own},
-            {itself, node, kInput, kPartial, Data::vector, false, last},
-            {itself, node, kBefore, kPartial, Data::vector, true, last && !first},
+            {itself, node, kInput, kPartial, Data::whole, false, last},
+            {itself, node, kBefore, kPartial, Data::whole, true, last && !first},
             {leaders, net, kPartial, kPartial},
-            {nodes, down, kPartial, received, Data::vector, false, later},
-            {itself, node, kBefore, kOutput, Data::vector, false, last && !first},
-            {itself, node, kPartial, kOutput, Data::vector, true, later && !first},
-            {itself, node, kPartial, kOutput, Data::vector, false, later && first && last}};
+            {nodes, down, kPartial, received, Data::whole, false, later},
+            {itself, node, kBefore, kOutput, Data::whole, false, last && !first},
+            {itself, node, kPartial, kOutput, Data::whole, true, later && !first},
+            {itself, node, kPartial, kOutput, Data::whole, false, later && first && last}};
 }
 
 base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, const Groups& groups) {
