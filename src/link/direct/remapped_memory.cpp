@@ -28,11 +28,11 @@ std::string_view reason_against(DirectMode mode, const AddressQuery& query) noex
     if (mode == DirectMode::copy) return "WEFT_DIRECT is copy";
     if (!query.available()) return "the kernel does not answer PROCMAP_QUERY";
     if (::sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return "pages are not of 4 KiB";
-    if (!may_write_large_files()) return "the size of files is limited";
+    if (!may_write_large_files()) return "RLIMIT_FSIZE limits memfds (ulimit -f unlimited)";
     if (mode == DirectMode::automatic && !has_library_allocator())
         return "malloc or mmap is not the C library's";
     if (!interposers_are_reached())
-        return "calls of madvise() and mremap() do not reach the library";
+        return "the program's madvise() and mremap() calls do not reach libweft (use LD_PRELOAD)";
     return {};
 }
 
@@ -68,7 +68,7 @@ bool RemappedMemory::expose(base::Exposure& exposure, const base::Copies& copies
     RemappedRange* range = try_use_range(buffer, exposure.access);
     if (range == nullptr) {
         recheck_next_range();
-        if (mode_ == DirectMode::automatic && !is_due(buffer, pages, copies, use_ns)) return false;
+        if (mode_ == DirectMode::automatic && !charge(buffer, pages, copies, use_ns)) return false;
         range = remap(buffer, pages);
         if (range == nullptr) return false;
     }
@@ -100,22 +100,21 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
     return counters;
 }
 
-/// Adds the cost of this use to the buffer's debt. Returns true if the debt has reached the price
-/// of remapping the buffer.
-bool RemappedMemory::is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
+/// Charges a use to the buffer: adds its cost to the debt. Returns true if the debt has reached the
+/// price of remapping.
+bool RemappedMemory::charge(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;
     const std::uint64_t peers = std::min(limits_.peers, copies.count);
-    const std::uint64_t peers_pages = std::min(copies.bytes / kPageBytes, peers * pages.count());
-    const std::uint64_t in_large_pages =
-        large_.expected() ? RemappedRange::small_in_large_pages(pages) : 0;
-    const std::uint64_t price_ns =
-        prices.of_adoption(pages.count(), peers, peers_pages, in_large_pages);
+    // Peers would map only the pages that they copy now.
+    const std::uint64_t mapped = std::min(copies.bytes / kPageBytes, peers * pages.count());
+    const std::uint64_t large = large_.expected() ? RemappedRange::small_in_large_pages(pages) : 0;
+    const std::uint64_t price_ns = prices.of_adoption(pages.count(), peers, mapped, large);
     return buffer.add_use(use_ns, std::max(price_ns, properties_ns_));
 }
 
-/// Begins a use of the range that contains the buffer. Returns nullptr if no range contains it, or
-/// if the range's pages are not mapped any more.
+/// Begins a use of the range that contains the buffer. Returns nullptr if there is none, or if its
+/// pages are no longer mapped or do not permit the access; the range is then retired.
 RemappedRange* RemappedMemory::try_use_range(SeenBuffer& buffer, base::Access access) noexcept {
     RemappedRange* range = ranges_->try_use(buffer.generation);
     if (range == nullptr) {
@@ -123,7 +122,7 @@ RemappedRange* RemappedMemory::try_use_range(SeenBuffer& buffer, base::Access ac
         range = ranges_->try_use(buffer.generation);
     }
     if (range == nullptr || !limits_.ask_before_use) return range;
-    ++counters_.questions;
+    ++counters_.queries;
     if (range->intact(query_, access)) return range;
     range->uses().end();
     ++counters_.lost;
@@ -146,8 +145,8 @@ RemappedRange* RemappedMemory::remap(SeenBuffer& buffer, Pages pages) noexcept {
     return ranges_->try_use(buffer.generation);
 }
 
-/// Returns the reason why the pages must not be remapped, or nullopt. Permits only memory that is
-/// anonymous, or that this process has remapped, now or before a fork.
+/// Returns the reason why the pages must not be remapped, or nullopt. Permits only anonymous memory
+/// and objects of this library: ranges of this process, and pages that a fork made private.
 std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     Mapping mapping;
     for (std::uint64_t at = pages.begin; at < pages.end; at = mapping.end) {
@@ -155,14 +154,14 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
             !mapping.readable || !mapping.writable || mapping.executable ||
             mapping.page_bytes != kPageBytes ||
             ((mapping.shared || mapping.inode != 0) && !names_object(mapping.name)))
-            return Refusal::kind;
+            return query_.query_failed() ? Refusal::system : Refusal::kind;
         if (has_own_policy(at)) return Refusal::placed;
     }
     const auto begin = base::thread_cpu_time();
     const bool usual = has_only_usual_properties(pages.begin, pages.end);
     properties_ns_ = static_cast<std::uint64_t>((base::thread_cpu_time() - begin).count());
     if (!usual) return Refusal::property;
-    if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;  // also if unknown
+    if (pinned_bytes() != 0 || has_device_open()) return Refusal::held;  // unknown: nullopt, true
     if (is_on_other_memory_node(pages.begin, pages.end)) return Refusal::placed;
     if (!may_write_large_files()) return Refusal::system;
     return std::nullopt;

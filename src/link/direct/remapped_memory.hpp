@@ -51,7 +51,7 @@ class RemappedMemory {
         std::uint64_t adoptions = 0;      ///< number of buffers that were remapped
         std::uint64_t adopted_bytes = 0;  ///< bytes that are remapped in the process now
         std::uint64_t given_back = 0;     ///< ranges that became private memory at forks
-        std::uint64_t questions = 0;      ///< queries for the mapping of a range before a use
+        std::uint64_t queries = 0;        ///< queries for the mapping of a range before a use
         std::uint64_t lost = 0;           ///< ranges that the program has unmapped or changed
         std::array<std::uint64_t, kRefusals> refusals{};  ///< number for each Refusal
     };
@@ -77,7 +77,7 @@ class RemappedMemory {
   private:
     using Pages = RemappedRange::Pages;
 
-    [[nodiscard]] bool is_due(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
+    [[nodiscard]] bool charge(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                               std::uint64_t use_ns) const noexcept;
     [[nodiscard]] RemappedRange* try_use_range(SeenBuffer& buffer, base::Access access) noexcept;
     [[nodiscard]] RemappedRange* remap(SeenBuffer& buffer, Pages pages) noexcept;

@@ -82,8 +82,8 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     pages_ = pages;
     generation_ = generation;
     backs_private_pages_ = false;
-    pages_offset_ =
-        kPageBytes + (small_in_large_pages(pages) > 0 ? first_edge % kLargePageBytes : 0);
+    pages_offset_ = kPageBytes;  // with room for a large page: equal to the address modulo 2 MiB
+    if (small_in_large_pages(pages) > 0) pages_offset_ += first_edge % kLargePageBytes;
     const std::uint64_t bytes = pages_offset_ + pages.bytes() + kPageBytes;
     object_ = KeptFile(open_memory_object(ObjectName(generation).text));
     if (object_.number() >= 0 && ::ftruncate(object_.number(), static_cast<off_t>(bytes)) == 0 &&
@@ -134,7 +134,7 @@ bool RemappedRange::replace(Pages part) noexcept {
 }
 
 void RemappedRange::publish() noexcept {
-    // Suffices for writes: a read fault maps several shared pages at once, and maps them writable.
+    // Populating for reading suffices: a read fault maps several shared pages, all writable.
     advise(address_of(window_.start()) + pages_offset_ - kPageBytes,
            pages_.bytes() + 2 * kPageBytes, MADV_POPULATE_READ);
     uses_.permit(generation_);
@@ -153,7 +153,7 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // A mapping at offset 0 is a window, perhaps of another rank in this process.
+    // Windows begin at offset 0, before pages_offset_, also those of other ranks in this process.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
            mapping.offset >= pages_offset_;
 }
@@ -184,13 +184,14 @@ void RemappedRange::copy_in_child(const Mapping& mapping) noexcept {
     const std::uint64_t bytes = mapping.end - mapping.begin;
     void* const copy =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy != MAP_FAILED && ::mprotect(at, bytes, PROT_READ) == 0) {
+    if (copy != MAP_FAILED && ::mprotect(at, bytes, PROT_READ) == 0) {  // may be PROT_NONE
         std::memcpy(copy, at, bytes);
         ::mprotect(copy, bytes, mapping.protection());
         if (::syscall(SYS_mremap, copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1)
             return;
     }
-    // Without memory for a copy the child loses the pages: it must not share its parent's.
+    if (copy != MAP_FAILED) ::munmap(copy, bytes);
+    // The child loses pages that it cannot copy: it must not share its parent's.
     ::munmap(at, bytes);
 }
 

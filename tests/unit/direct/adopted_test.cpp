@@ -364,7 +364,7 @@ TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
     adopt(direct, pages.at() + 5, 60 * kPage);
     static_cast<void>(
         direct.map(0, direct.expose(pages.at() + 5, 60 * kPage, Access::write).reach));
-    const std::uint64_t queries = direct.adoption_counters().questions;
+    const std::uint64_t queries = direct.adoption_counters().queries;
     allocations = 0;
     for (int i = 0; i < 1000; ++i) {
         const auto exposure = direct.expose(pages.at() + 5, 60 * kPage, Access::write);
@@ -372,7 +372,7 @@ TEST_F(Adopted, AKnownBufferTakesOneQueryAndNoAllocation) {
         direct.unexpose(exposure);
     }
     EXPECT_EQ(allocations, 0);
-    EXPECT_EQ(direct.adoption_counters().questions, queries + 1000);
+    EXPECT_EQ(direct.adoption_counters().queries, queries + 1000);
 }
 
 /// Makes every system call except ioctl() and exit_group() end the process.
