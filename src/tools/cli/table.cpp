@@ -16,12 +16,11 @@ namespace {
 
 /// Adds a cell to a line, after one space if aligned to the right, or two if aligned to the left.
 void add_cell(std::string& line, const Column& column, const std::string& cell) {
-    const std::size_t begin = line.empty() ? 0 : line.size() + 1;
-    if (column.width >= 0) {
-        line += fmt::format("{}{:>{}}", begin == 0 ? "" : " ", cell, column.width);
-        return;
-    }
-    line += fmt::format("{}{:<{}}", begin == 0 ? "" : "  ", cell, -column.width);
+    const bool first = line.empty();
+    if (column.width >= 0)
+        line += fmt::format("{}{:>{}}", first ? "" : " ", cell, column.width);
+    else
+        line += fmt::format("{}{:<{}}", first ? "" : "  ", cell, -column.width);
 }
 
 std::string trimmed(std::string line) {
@@ -50,7 +49,8 @@ std::string table_of(const Json& rows, const std::string& indent) {
     Json texts = Json::array();
     for (const Json& row : rows) {
         Json& text = texts.emplace_back();
-        for (Column& column : columns) text[column.key] = value_text(column.key, row[column.key]);
+        for (Column& column : columns)
+            text[column.key] = value_text(column.key, row.value(column.key, Json()));
     }
     for (Column& column : columns) {
         std::size_t width = column.title.size();
@@ -82,7 +82,7 @@ std::string outline(const Json& object, std::size_t depth) {
 
 std::string cell_of(const Column& column, const Json& row) {
     const auto found = row.find(column.key);
-    if (found == row.end() || found->is_null()) return column.missing;
+    if (found == row.end() || found->empty()) return column.missing;
     if (found->is_boolean()) return column.words.at(found->get<bool>() ? 1 : 0);
     const Json& value =
         found->is_array() ? *std::max_element(found->begin(), found->end()) : *found;
@@ -104,9 +104,8 @@ std::string table_row(std::span<const Column> columns, const Json& row) {
     for (const Column& column : columns) {
         const std::string cell = cell_of(column, row);
         add_cell(line, column, cell);
-        const bool last = &column == &columns.back();
         const auto excess = static_cast<std::ptrdiff_t>(cell.size()) + std::min(column.width, 0);
-        if (column.width >= 0 || excess <= 0 || last) continue;
+        if (column.width >= 0 || excess <= 0 || &column == &columns.back()) continue;
         text += line + "\n";
         line.assign(line.size() - static_cast<std::size_t>(excess), ' ');
     }
@@ -136,7 +135,7 @@ void RowReport::add(const Json& row) {
 int RowReport::finish() const {
     if (prints_ && json_) print_json(object_);
     const bool right = std::ranges::all_of(
-        object_["results"], [](const Json& row) { return row["checked"].get<bool>(); });
+        object_["results"], [](const Json& row) { return row.at("checked").get<bool>(); });
     return right ? 0 : kAnswerIsNo;
 }
 

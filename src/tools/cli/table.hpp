@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// table.hpp - tables and outlines for people, written from the JSON objects of the same report.
+// table.hpp - text tables and outlines of the JSON objects that --json prints.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace weft::tools {
 
 struct Column {
     std::string title;
-    std::string key;           ///< member of a row; of an array, the largest element is shown
+    std::string key;           ///< member of a row; if it is an array, its largest element is shown
     int width = 10;            ///< in characters; negative: aligned to the left
-    int digits = -1;           ///< after the point of a number; -1: as in JSON
-    double scale = 1;          ///< factor of a number with `digits`
-    bool is_fraction = false;  ///< shown in per cent; "none" if negative
+    int digits = -1;           ///< decimals of a number that is no fraction; -1: as in JSON
+    double scale = 1;          ///< factor of a fraction, or of a number with `digits`
+    bool is_fraction = false;  ///< shown in per cent, without decimals; "none" if negative
     std::array<const char*, 2> words{"no", "yes"};  ///< texts of false and true
-    const char* missing = "-";                      ///< text if the member is null or missing
+    const char* missing = "-";  ///< text if the member is null, empty or missing
 };
 
 /// Returns the column that shows whether the results of a row were right.
@@ -29,9 +29,9 @@ inline Column verdict() {
     return {.title = "", .key = "checked", .width = -5, .words = {"WRONG", "right"}};
 }
 
-// Both return one line. After a text that is longer than its column, the row continues on the next
-// line, so that columns stay aligned.
 [[nodiscard]] std::string table_head(std::span<const Column> columns);
+/// Returns a row. After a text longer than its left-aligned column, the row continues on the next
+/// line, so that columns stay aligned.
 [[nodiscard]] std::string table_row(std::span<const Column> columns, const Json& row);
 [[nodiscard]] std::string cell_of(const Column& column, const Json& row);
 
@@ -53,7 +53,7 @@ class RowReport {
     /// Returns true if add() prints.
     [[nodiscard]] bool shows_rows() const { return prints_ && !json_; }
     void add(const Json& row);
-    /// Prints the object. Returns the exit status: kAnswerIsNo if a row has a wrong result.
+    /// With --json, prints the object. Returns kAnswerIsNo if `checked` is false in a row, else 0.
     [[nodiscard]] int finish() const;
 
   private:
