@@ -5,22 +5,22 @@
 //          first, or the second after a context or a team. A selection lists each type once, so
 //          int32_t is covered by int, and size_t by unsigned long.
 // Holds    A type without a routine selects weft_shmem_no_routine_for_this_type, whose parameter is
-//          not a pointer. The compiler's error then names the argument's type, and the parameter's
-//          type names the alternative.
+//          not a pointer. The compiler's error then names the argument's type and, by the
+//          parameter's type, routines such as shmem_long_put() and shmem_putmem().
 #ifndef WEFT_OPENSHMEM_GENERIC_H
 #define WEFT_OPENSHMEM_GENERIC_H
 
 #include "shmem_constants.h"
 
-typedef struct weft_shmem_use_putmem_getmem_or_a_typed_name {
+typedef struct weft_shmem_use_a_typed_or_a_mem_routine {
     char unused;
-} weft_shmem_use_putmem_getmem_or_a_typed_name;
-int weft_shmem_no_routine_for_this_type(weft_shmem_use_putmem_getmem_or_a_typed_name pointer, ...);
-int weft_shmem_no_routine_for_this_type_with_ctx(
-    shmem_ctx_t ctx, weft_shmem_use_putmem_getmem_or_a_typed_name pointer, ...);
+} weft_shmem_use_a_typed_or_a_mem_routine;
+int weft_shmem_no_routine_for_this_type(weft_shmem_use_a_typed_or_a_mem_routine pointer, ...);
+int weft_shmem_no_routine_for_this_type_with_ctx(shmem_ctx_t ctx,
+                                                 weft_shmem_use_a_typed_or_a_mem_routine pointer,
+                                                 ...);
 int weft_shmem_no_collective_for_this_type(shmem_team_t team,
-                                           weft_shmem_use_putmem_getmem_or_a_typed_name pointer,
-                                           ...);
+                                           weft_shmem_use_a_typed_or_a_mem_routine pointer, ...);
 
 // clang-format off
 #define WEFT_SHMEM_FIRST(...) WEFT_SHMEM_FIRST_(__VA_ARGS__, 0)

@@ -17,10 +17,10 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::size_t kDataBytes = 56;  ///< largest block that weft_team_create() exchanges
+constexpr std::size_t kDataBytes = 56;  ///< weft_team_create() exchanges less
 
 struct Cell {
-    std::uint64_t number = 0;  ///< exchange of the two PEs that wrote `data`, counted from 1
+    std::uint64_t number = 0;  ///< of the exchange with this peer, from 1; also the signal
     std::byte data[kDataBytes];
 };
 
@@ -40,8 +40,7 @@ const weft_shmem_team* known_team(const std::tuple<int, int, int>& set) {
     return found == sets.teams.end() ? nullptr : &found->second;
 }
 
-/// The allgather for weft_team_create(): `world_ranks` is a vector with the PEs of the members.
-/// Returns 0, or -1 on failure.
+/// The allgather for weft_team_create(). world_ranks: PEs of the members. Returns -1 on failure.
 int exchange(void* world_ranks, const void* mine, void* all, std::size_t bytes) {
     const auto& members = *static_cast<const std::vector<int>*>(world_ranks);
     if (bytes > kDataBytes) return -1;
@@ -85,9 +84,14 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
     require_job(routine);
     const long stride = log_stride < 0 || log_stride > 30 ? 0 : 1L << log_stride;
     const long last = start + stride * (static_cast<long>(size) - 1);
+    const auto refuse_set = [&](const std::string& problem) {
+        refuse(routine, "PE_start " + std::to_string(start) + ", logPE_stride " +
+                            std::to_string(log_stride) + ", PE_size " + std::to_string(size) +
+                            ": " + problem);
+    };
     if (start < 0 || size < 1 || stride == 0 || last >= job.size)
-        refuse(routine,
-               "PE_start, logPE_stride, PE_size: the set has PEs that are not in this job");
+        refuse_set("expected PE_size >= 1, logPE_stride 0..30 and PEs in 0.." +
+                   std::to_string(job.size - 1));
     if (start == 0 && size == job.size) return *find_team(SHMEM_TEAM_WORLD);
     const std::tuple set{start, log_stride, size};
     if (const weft_shmem_team* const known = known_team(set)) return *known;
@@ -99,8 +103,7 @@ const weft_shmem_team& active_set(const char* routine, int start, int log_stride
         team.world_ranks.push_back(static_cast<int>(start + i * stride));
         if (team.world_ranks.back() == job.rank) team.rank = i;
     }
-    if (team.rank < 0)
-        refuse(routine, "PE_start, logPE_stride, PE_size: this PE is not in the set");
+    if (team.rank < 0) refuse_set("this PE is not in the set");
     check(routine, weft_team_create(job.runtime, team.world_ranks.data(), size, exchange,
                                     &team.world_ranks, &team.team));
     const std::scoped_lock lock(teams_mutex);

@@ -6,7 +6,7 @@
 //          heap address plus JobState::to_peer is the address of a local peer's copy, as mapped in
 //          this process, so a put to that peer is a store.
 // Holds    Local transfers take no lock. Under SHMEM_THREAD_MULTIPLE weft is thread-safe; this
-//          layer only locks its tables, never during a wait.
+//          layer locks only its tables, and waits with a lock only in the first call with a set.
 //          All bytes that a call accesses must be in one region: one SharedRange of variables, or
 //          the heap from its lowest to its highest object.
 //          The job belongs to the process that called shmem_init. In its forked children `runtime`

@@ -113,7 +113,7 @@ class Interface(unittest.TestCase):
                                    capture_output=True, text=True, check=False, env={**os.environ, "LC_ALL": "C"})
             self.assertNotEqual(ended.returncode, 0)
             self.assertIn("struct point", ended.stderr, call)
-            self.assertIn("use_putmem_getmem_or_a_typed_name", ended.stderr, call)
+            self.assertIn("use_a_typed_or_a_mem_routine", ended.stderr, call)
             self.assertRegex(ended.stderr, "<stdin>:3:.*(error|note)|<stdin>:3", call)
 
 

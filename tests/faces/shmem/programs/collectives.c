@@ -5,7 +5,11 @@
 
 #include "program.h"
 
-enum { kCount = 5, kPesMax = 64 };
+enum {
+    kCount = 5,
+    kPesMax = 64,
+    kUntouched = 120,  // fits every type, and exceeds every operand of a minimum
+};
 
 void barriers(void) {
     static int words[kPesMax];
@@ -24,7 +28,7 @@ void barriers(void) {
         static T dest[kCount], source[kCount];                                           \
         for (int i = 0; i < kCount; ++i) {                                               \
             source[i] = (T)(me() + i);                                                   \
-            dest[i] = 120;                                                               \
+            dest[i] = kUntouched;                                                        \
         }                                                                                \
         shmem_sync_all();                                                                \
         CHECK(shmem_##N##_broadcast(SHMEM_TEAM_WORLD, dest, source, kCount, root) == 0); \
@@ -41,12 +45,12 @@ void broadcasts(void) {
         static T dest[3 * kPesMax], source[3];                                               \
         size_t at = 0;                                                                       \
         for (int i = 0; i < 3; ++i) source[i] = (T)(me() % 30 + 2 * i);                      \
-        for (int i = 0; i < 3 * kPesMax; ++i) dest[i] = 120;                                 \
+        for (int i = 0; i < 3 * kPesMax; ++i) dest[i] = kUntouched;                          \
         shmem_sync_all();                                                                    \
         CHECK(shmem_##N##_collect(SHMEM_TEAM_WORLD, dest, source, (size_t)(me() % 3)) == 0); \
         for (int pe = 0; pe < pes(); ++pe)                                                   \
             for (int i = 0; i < pe % 3; ++i) CHECK(dest[at++] == (T)(pe % 30 + 2 * i));      \
-        CHECK(dest[at] == 120);                                                              \
+        CHECK(dest[at] == kUntouched);                                                       \
         shmem_sync_all();                                                                    \
         CHECK(shmem_##N##_fcollect(SHMEM_TEAM_WORLD, dest, source, 2) == 0);                 \
         for (int pe = 0; pe < pes(); ++pe)                                                   \
@@ -71,14 +75,14 @@ void collects(void) {
         /* Destination stride 2, source stride 3; elements in the gaps do not change. */      \
         for (int i = 0; i < 6 * kPesMax; ++i) {                                               \
             source[i] = (T)(me() % 9 * 10 + i % 7);                                           \
-            dest[i] = 121;                                                                    \
+            dest[i] = kUntouched;                                                             \
         }                                                                                     \
         shmem_sync_all();                                                                     \
         CHECK(shmem_##N##_alltoalls(SHMEM_TEAM_WORLD, dest, source, 2, 3, 2) == 0);           \
         for (int pe = 0; pe < pes(); ++pe)                                                    \
             for (int i = 0; i < 2; ++i) {                                                     \
                 CHECK(dest[2 * (2 * pe + i)] == (T)(pe % 9 * 10 + 3 * (2 * me() + i) % 7));   \
-                CHECK(dest[2 * (2 * pe + i) + 1] == 121);                                     \
+                CHECK(dest[2 * (2 * pe + i) + 1] == kUntouched);                              \
             }                                                                                 \
         shmem_sync_all();                                                                     \
     }
@@ -87,7 +91,8 @@ void alltoalls(void) {
 }
 
 void collectives_of_bytes(void) {
-    static char dest[16 * kPesMax], source[16 * kPesMax];
+    // shmem_collectmem() gathers 1 + 2 + ... + pes() bytes.
+    static char dest[kPesMax * (kPesMax + 1) / 2], source[16 * kPesMax];
     for (int i = 0; i < 16 * kPesMax; ++i) source[i] = (char)('a' + (me() * 5 + i) % 26);
     shmem_sync_all();
     shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, 100, 1);
@@ -133,8 +138,8 @@ void collectives_of_bytes(void) {
 void reduce_sums(void) {
     WEFT_SHMEM_REDUCE_NUMBERS(SUM_TYPE)
 }
-#define ORDER_TYPE(N, T)                                                        \
-    REDUCE_TYPE(N, T, min, 120, operand < expected ? operand : expected, SMALL) \
+#define ORDER_TYPE(N, T)                                                               \
+    REDUCE_TYPE(N, T, min, kUntouched, operand < expected ? operand : expected, SMALL) \
     REDUCE_TYPE(N, T, max, 0, operand > expected ? operand : expected, SMALL)
 void reduce_extremes(void) {
     WEFT_SHMEM_REDUCE_ORDERED(ORDER_TYPE)
@@ -163,7 +168,8 @@ void reduce_complex(void) {
     shmem_sync_all();
 }
 
-// Of three PEs, the first and the last cancel; a plain sum loses the ones.
+// Each three consecutive PEs contribute 2^80, 1 and -2^80, of which a sum in floating point loses
+// the 1. The remaining PEs contribute 1.
 void reduce_exactly(void) {
     const int triples = pes() / 3;
     const int role = me() < 3 * triples ? me() % 3 : 1;
@@ -219,6 +225,7 @@ void generic_collectives(void) {
     shmem_sync_all();
     shmem_min_reduce(SHMEM_TEAM_WORLD, &smallest, &small, 1);
     CHECK(smallest == 40);
+    shmem_sync_all();
     shmem_or_reduce(SHMEM_TEAM_WORLD, &smallest, &small, 1);
     CHECK(smallest >= 40 + pes() - 1);
     shmem_sync_all();
@@ -228,8 +235,9 @@ void generic_collectives(void) {
 
 static long pSync[SHMEM_SYNC_SIZE];
 static long pSync2[SHMEM_REDUCE_SYNC_SIZE];
+static long pSync3[SHMEM_BARRIER_SYNC_SIZE];
 
-// Active sets: every second PE from 1 on; all PEs except the first.
+// The odd set: PEs 1, 3, 5, ...
 static int in_odd_set(void) {
     return me() % 2 == 1;
 }
@@ -246,7 +254,8 @@ void sets_synchronize(void) {
             for (int pe = 1; pe < pes(); pe += 2) CHECK(words[pe] == round);
             shmem_sync(1, 1, odd_count(), pSync2);
         }
-        if (me() > 0) (shmem_sync)(1, 0, pes() - 1, pSync);
+        // All PEs except PE 0. The parentheses select the function, not the macro.
+        if (me() > 0) (shmem_sync)(1, 0, pes() - 1, pSync3);
     }
     shmem_barrier(0, 0, pes(), pSync);
 }
@@ -284,6 +293,7 @@ void sets_collect(void) {
     if (in_odd_set()) {
         shmem_fcollect32(dest32, source32, 1, 1, 1, odd_count(), pSync2);
         for (int i = 0; i < odd_count(); ++i) CHECK(dest32[i] == 1 + 2 * i + 7);
+        shmem_sync(1, 1, odd_count(), pSync3);
         shmem_collect32(dest32, source32, 1, 1, 1, odd_count(), pSync2);
         CHECK(dest32[odd_count() - 1] == 2 * odd_count() - 1 + 7);
     }
@@ -303,10 +313,11 @@ void sets_alltoall(void) {
     shmem_barrier_all();
     shmem_alltoall64(dest, source, 2, 0, 0, pes(), pSync);
     for (int pe = 0; pe < pes(); ++pe) CHECK(dest[2 * pe + 1] == 1000 * pe + 2 * me() + 1);
-    if (me() > 0) {
+    if (me() > 0) {  // all PEs except PE 0
         shmem_alltoall32(dest32, source32, 1, 1, 0, pes() - 1, pSync2);
         for (int pe = 1; pe < pes(); ++pe) CHECK(dest32[pe - 1] == 1000 * pe + me() - 1);
-        shmem_alltoalls32(dest32, source32, 2, 3, 1, 1, 0, pes() - 1, pSync);
+        shmem_sync(1, 0, pes() - 1, pSync3);
+        shmem_alltoalls32(dest32, source32, 2, 3, 1, 1, 0, pes() - 1, pSync2);
         for (int pe = 1; pe < pes(); ++pe)
             CHECK(dest32[2 * (pe - 1)] == 1000 * pe + 3 * (me() - 1));
     }
@@ -336,8 +347,8 @@ void sets_alltoall(void) {
     }
 #define SUM_ALL(N, T) \
     TO_ALL(N, T, sum, 0, expected + operand) TO_ALL(N, T, prod, 1, expected* operand)
-#define ORDER_ALL(N, T)                                             \
-    TO_ALL(N, T, min, 120, operand < expected ? operand : expected) \
+#define ORDER_ALL(N, T)                                                    \
+    TO_ALL(N, T, min, kUntouched, operand < expected ? operand : expected) \
     TO_ALL(N, T, max, 0, operand > expected ? operand : expected)
 #define BITS_ALL(N, T)                              \
     TO_ALL(N, T, and, (T) ~(T)0, expected& operand) \
