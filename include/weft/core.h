@@ -153,8 +153,7 @@ WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_t
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
 /// Makes a team of `count` ranks of the world, in the order of `ranks`. Only these ranks call it,
 /// with equal `ranks`; other calls may be in flight. allgather: as in weft_bootstrap, but among
-/// these ranks, in the order of `ranks`; it may also make one-sided calls on the world. The limit of
-/// weft_team_split() applies.
+/// these ranks, in this order; it may make one-sided calls. weft_team_split()'s limit applies.
 WEFT_API weft_status weft_team_create(weft_runtime* runtime, const int* ranks, int count,
                                       int (*allgather)(void* arg, const void* mine, void* all,
                                                        size_t bytes),

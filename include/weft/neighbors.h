@@ -4,8 +4,8 @@
 // The rules of weft.h apply. Each member lists its own neighbors, in a directed graph or a
 // Cartesian grid. All members of the team make a neighbor call, even members without neighbors.
 // Messages are sent directly from rank to rank. A neighbor call is a weft_alltoallv() whose arrays
-// have entries for neighbors only, so other members may call weft_alltoallv() instead. Counts and
-// displacements are in elements of `type`.
+// have entries for neighbors only, so any member may call weft_alltoallv() with equivalent arrays
+// instead. Counts and displacements are in elements of `type`.
 #ifndef WEFT_NEIGHBORS_H
 #define WEFT_NEIGHBORS_H
 
@@ -19,16 +19,16 @@ typedef struct weft_neighbors weft_neighbors;
 
 /// Makes a list of neighbors. Not collective. sources: ranks that send a block to this rank;
 /// destinations: ranks that receive a block from this rank; both in the order of the blocks. Each
-/// array names a member at most once, and may name this rank. If rank a names b as a destination, b
-/// must name a as a source. An array is read during the call only, and may be NULL if its count is
-/// 0. *out: the list, which weft_neighbors_free() frees; NULL on failure.
+/// array names a member at most once, and may name this rank. Rank a must name b as a destination
+/// if and only if b names a as a source. An array is read during the call only, and may be NULL if
+/// its count is 0. *out: the list, which weft_neighbors_free() frees; NULL on failure.
 WEFT_API weft_status weft_neighbors_create(weft_team* team, const int* sources, int source_count,
                                            const int* destinations, int destination_count,
                                            weft_neighbors** out);
 /// Makes the list for a grid of all members, whose last coordinate varies fastest. Dimension d has
-/// `extents[d]` ranks and is periodic if `periodic[d]` is not 0. For each dimension, the previous
-/// and the next rank, where they exist, are a source and a destination. In a periodic dimension of
-/// two ranks both are the same rank, which is listed once; of one rank, both are this rank.
+/// `extents[d]` ranks and is periodic if `periodic[d]` is not 0. Sources and destinations are, in
+/// this order, the previous and the next rank of each dimension, where they exist. A rank is listed
+/// once: in a periodic dimension of two ranks both are one rank, of one rank both are this rank.
 WEFT_API weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                             const int* periodic, weft_neighbors** out);
 /// Frees the list and sets *neighbors to NULL. Not collective. Calls in flight continue; persistent
@@ -53,7 +53,7 @@ WEFT_API weft_status weft_neighbor_alltoallv(weft_neighbors* neighbors, const vo
                                              const size_t* out_counts,
                                              const size_t* out_displacements, weft_type type);
 /// in: count elements, sent to all destinations. Receives `counts[i]` elements from source i at
-/// `displacements[i]` of out.
+/// `displacements[i]` of out. If displacements is NULL, the blocks are contiguous.
 WEFT_API weft_status weft_neighbor_allgatherv(weft_neighbors* neighbors, const void* in,
                                               size_t count, void* out, const size_t* counts,
                                               const size_t* displacements, weft_type type);
@@ -94,10 +94,10 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
 /// @}
 
 /// @name Stencils
-/// A stencil exchanges blocks of equal size with all neighbors on a grid, even diagonal ones. There
-/// are two methods. The direct method sends each block to its neighbor: 26 messages in three
-/// dimensions. The combined method exchanges along one dimension after another, and joins all
-/// blocks for the same distance in that dimension into one message: 6 messages, but more bytes.
+/// A stencil exchanges blocks of equal size with members up to a distance on a grid. A box has
+/// diagonal neighbors; a star has not. The direct method sends each block to its neighbor: 26
+/// messages in a box of three dimensions and reach 1. The combined method exchanges along each
+/// dimension in turn, joining blocks for the same distance into one message: 6, with more bytes.
 /// Source: Traeff et al., Isomorphic, sparse MPI-like collective communication operations.
 /// @{
 typedef struct weft_stencil weft_stencil;
@@ -111,9 +111,10 @@ typedef enum weft_way {
 
 /// Makes a stencil. Not collective; arguments are equal on all members. The grid is as in
 /// weft_neighbors_on_grid(), with 1 to 8 dimensions. Neighbors are the members whose coordinates
-/// differ by at most `reach`, 1 to 8; if star is not 0, in one coordinate only. Blocks are in
-/// lexical order of the offsets, from (-reach, ..., -reach) to (reach, ..., reach). For a star,
-/// blocks are ordered by dimension, then by distance, the previous rank before the next rank.
+/// differ by at most `reach`, 1 to 8; if star is not 0, in one coordinate only. A box has at most
+/// 10,000 offsets. Its blocks are in lexicographic order of the offsets, (-reach, ..., -reach) to
+/// (reach, ..., reach), without 0. A star's are ordered by dimension, then by distance, the
+/// previous rank before the next rank.
 WEFT_API weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
                                          const int* periodic, int star, int reach,
                                          weft_stencil** out);

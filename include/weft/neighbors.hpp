@@ -23,17 +23,15 @@ class Neighbors {
   public:
     /// members: size of the team. sources: ranks that send a block to this rank; destinations:
     /// ranks that receive a block from this rank; both in the order of the blocks. Each list names
-    /// a member at most once, and may name this rank; otherwise throws an Error. If rank a names b
-    /// as a destination, b must name a as a source.
+    /// a member at most once, and may name this rank; otherwise throws an Error. Rank a must name b
+    /// as a destination if and only if b names a as a source.
     Neighbors(Rank members, std::vector<Rank> sources, std::vector<Rank> destinations)
         : in_(members, std::move(destinations), "destinations"),
           out_(members, std::move(sources), "sources") {}
 
     /// Returns the neighbors of a rank on a grid whose last coordinate varies fastest. extents:
-    /// ranks along each dimension; their product is the size of the team. For each dimension, the
-    /// previous and the next rank, where they exist, are a source and a destination. In a periodic
-    /// dimension of two ranks both are the same rank, which is listed once; of one rank, both are
-    /// this rank.
+    /// ranks along each dimension; their product is the size of the team. Lists neighbors as
+    /// weft_neighbors_on_grid() does.
     [[nodiscard]] static Neighbors on_grid(std::span<const Rank> extents,
                                            const std::vector<bool>& periodic, Rank rank);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// stencil.hpp - exchanges blocks of equal size with all neighbors on a grid, even diagonal ones.
+// stencil.hpp - exchanges blocks of equal size with all members up to a distance on a grid.
 //
 // Next     neighbors.h for the direct and the combined method, and their source.
 #pragma once
@@ -33,18 +33,17 @@ class WEFT_API Stencil {
     /// Makes a stencil. Not collective; arguments are equal on all members. extents: ranks along
     /// each of 1 to 8 dimensions of the grid of all members, whose last coordinate varies fastest.
     /// periodic: for each dimension, true if its last and first rank are adjacent. reach: largest
-    /// difference of a coordinate between neighbors, 1 to 8.
+    /// difference of a coordinate between neighbors, 1 to 8. A box may have at most 10,000
+    /// offsets, the zero offset included.
     Stencil(Team team, std::span<const Rank> extents, const std::vector<bool>& periodic,
             Shape shape = Shape::box, int reach = 1);
     Stencil(Stencil&& other) noexcept;
     Stencil& operator=(Stencil&& other) noexcept;
     ~Stencil();
 
-    /// Returns the neighbors in the order of their blocks; -1 if a neighbor would be outside the
-    /// grid. A box is in lexical order of the offsets, from (-reach, ..., -reach) to (reach, ...,
-    /// reach). A star is ordered by dimension, then by distance, the previous rank before the next
-    /// rank. In a periodic dimension of up to 2 * reach ranks, a member is a neighbor several
-    /// times, and this rank can be its own neighbor.
+    /// Returns the neighbors in the order of their blocks (weft_stencil_create()); -1 if a neighbor
+    /// would be outside the grid. In a periodic dimension of up to 2 * reach ranks, a member is a
+    /// neighbor several times, and this rank can be its own neighbor.
     [[nodiscard]] const std::vector<Rank>& neighbors() const;
 
     /// Collective. in: a block of count elements for each neighbor; out: a block from each
