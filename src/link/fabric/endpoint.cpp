@@ -10,12 +10,14 @@
 namespace weft::link {
 namespace {
 
-/// Describes the limit on pinned memory, a frequent reason for failed registrations.
+/// Returns the limit on pinned memory as text. It is a frequent reason for failed registrations.
 std::string pinned_limit() {
     rlimit limit{};
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return {};
-    if (limit.rlim_cur == RLIM_INFINITY) return "RLIMIT_MEMLOCK is unlimited";
-    return fmt::format("RLIMIT_MEMLOCK lets this process pin {} bytes (ulimit -l)", limit.rlim_cur);
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0) return "RLIMIT_MEMLOCK is unknown";
+    if (limit.rlim_cur == RLIM_INFINITY)
+        return "RLIMIT_MEMLOCK, the limit on pinned memory, is unlimited";
+    return fmt::format("RLIMIT_MEMLOCK is {} bytes of pinned memory; ulimit -l sets KiB",
+                       limit.rlim_cur);
 }
 
 }  // namespace
@@ -25,8 +27,8 @@ std::string libfabric_version() {
 }
 
 base::Failure Endpoint::failure(std::string_view call, int code) const {
-    return base::fail(Status::environment, "libfabric {}, {}: {}: {}", libfabric_version(), text,
-                      call, fi_strerror(-code));
+    return base::fail(Status::environment, "libfabric {}, {}: {}: {}", libfabric_version(),
+                      provider_and_domain, call, fi_strerror(-code));
 }
 
 base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
@@ -37,10 +39,10 @@ base::Result<void> Endpoint::open(const fi_info& offer, std::size_t ranks,
         .size = completions_max, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_NONE};
 
     int code = 0;
-    // Stores the object that `opens` opens in `owner`, or the error in `code`.
-    const auto make = [&code](auto& owner, auto opens) {
-        auto* opened = owner.get();
-        code = opens(&opened);
+    // Calls `open_call`, stores the new object in `owner` and returns true, or sets `code`.
+    const auto make = [&code](auto& owner, auto open_call) {
+        typename std::remove_reference_t<decltype(owner)>::pointer opened = nullptr;
+        code = open_call(&opened);
         if (code == 0) owner.reset(opened);
         return code == 0;
     };
@@ -86,7 +88,7 @@ base::Result<FailedOperation> Endpoint::read_error() const {
     const char* detail = fi_cq_strerror(completions.get(), entry.prov_errno, entry.err_data,
                                         buffer.data(), buffer.size());
     return FailedOperation{entry.op_context, entry.flags,
-                           fmt::format("{} ({}: {})", fi_strerror(entry.err), text,
+                           fmt::format("{} ({}: {})", fi_strerror(entry.err), provider_and_domain,
                                        detail != nullptr ? detail : "no detail")};
 }
 
@@ -97,8 +99,7 @@ base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
     int code = fi_mr_reg(domain.get(), memory.data(), memory.size(), access, 0, key,
                          counter != nullptr ? FI_RMA_EVENT : 0, &opened, nullptr);
     if (code != 0)
-        return failure(fmt::format("fi_mr_reg of {} bytes, which may have to be pinned; {}",
-                                   memory.size(), pinned_limit()),
+        return failure(fmt::format("fi_mr_reg of {} bytes ({})", memory.size(), pinned_limit()),
                        code);
     Fid<fid_mr> region(opened);
     if (counter != nullptr) {
@@ -112,7 +113,9 @@ base::Result<Fid<fid_mr>> Endpoint::register_memory(std::span<std::byte> memory,
         if (code != 0) return failure("fi_mr_enable", code);
     }
     if (fi_mr_key(opened) == FI_KEY_NOTAVAIL)
-        return failure("fi_mr_key: no key that fits 8 bytes", -FI_EKEYREJECTED);
+        return base::fail(Status::environment,
+                          "libfabric {}, {}: memory keys exceed 8 bytes; set another WEFT_PROVIDER",
+                          libfabric_version(), provider_and_domain);
     return region;
 }
 

@@ -28,10 +28,9 @@ template <class F>
 struct FidCloser {
     void operator()(F* handle) const noexcept {
         const int code = fi_close(&handle->fid);
-        if (code != 0) {
+        if (code != 0)
             std::fprintf(stderr, "weft: libfabric fi_close of object class %zu: %s\n",
                          handle->fid.fclass, fi_strerror(-code));
-        }
     }
 };
 template <class F>
@@ -78,8 +77,8 @@ struct Endpoint {
     /// Returns the failure of a libfabric call with a negative error code.
     [[nodiscard]] base::Failure failure(std::string_view call, int code) const;
 
-    std::string text;           ///< names of provider and domain, for texts of failures
-    bool binds_memory = false;  ///< FI_MR_ENDPOINT: regions are bound to the endpoint
+    std::string provider_and_domain;  ///< their names, for texts of failures
+    bool binds_memory = false;        ///< FI_MR_ENDPOINT: regions are bound to the endpoint
     Fid<fid_fabric> fabric;
     Fid<fid_domain> domain;
     Fid<fid_av> addresses;

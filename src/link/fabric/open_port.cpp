@@ -113,7 +113,8 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
     facts.late_settings = late_settings(found, options);
 
     Endpoint endpoint;
-    endpoint.text = fmt::format("provider \"{}\", domain {}", facts.provider, facts.domain);
+    endpoint.provider_and_domain =
+        fmt::format("provider \"{}\", domain {}", facts.provider, facts.domain);
     endpoint.binds_memory = found.grant.endpoint_registration;
     const auto size = static_cast<std::size_t>(options.size);
     // Only signaled puts count as in flight. Each may be preceded by several unsignaled ones.
