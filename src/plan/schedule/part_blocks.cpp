@@ -10,7 +10,7 @@ namespace weft::plan {
 bool cuts_into_segments(const Program& program) {
     const std::uint32_t segment_units = program.units / program.segments;
     return std::ranges::all_of(program.blocks, [&](const Block& block) {
-        return (block.advance == 0 || block.advance == segment_units) &&
+        return segment_units > 0 && (block.advance == 0 || block.advance == segment_units) &&
                block.first % segment_units + (block.count - 1) * block.stride < segment_units;
     });
 }
@@ -18,12 +18,13 @@ bool cuts_into_segments(const Program& program) {
 bool can_spread(const Program& program) {
     if (program.units == 0 || program.units % program.segments != 0 || !cuts_into_segments(program))
         return false;
-    const bool reads_in_parts = std::ranges::any_of(program.blocks, [](const Block& block) {
+    const bool starts_inside_payload = std::ranges::any_of(program.blocks, [](const Block& block) {
         return is_payload(block.buffer) && block.buffer != Buffer::mapped && block.stride == 1 &&
                block.origin != block.first;
     });
-    return !reads_in_parts && std::ranges::none_of(program.steps, [&](const Step& step) {
-        if (step.kind == StepKind::put) return step.target.count != 0;  // its target is one range
+    return !starts_inside_payload && std::ranges::none_of(program.steps, [&](const Step& step) {
+        // A put's target must stay one block. A slot lacks the gaps that around_spread() exposes.
+        if (step.kind == StepKind::put) return step.target.count != 0;
         return step.kind == StepKind::expose &&
                program.blocks[step.source.start].buffer == Buffer::slot;
     });
@@ -45,12 +46,12 @@ bool PartBlocks::are_same(std::span<const Block> a, std::span<const Block> b) co
 }
 
 void PartBlocks::translate(const Block& block, std::vector<Block>& blocks) const {
-    const Block whole = renamed(block);
-    if (part_.blocks_of != nullptr) return add_represented(whole, blocks);
-    if (place_.blocks > 0) return spread(whole, false, blocks);
-    const std::uint32_t shift = range_shift(whole.first);
+    const Block named = renamed(block);
+    if (part_.blocks_of != nullptr) return add_represented(named, blocks);
+    if (place_.blocks > 0) return spread(named, false, blocks);
+    const std::uint32_t shift = range_shift(named.first);
     const std::size_t before = blocks.size();
-    widen(whole, blocks);
+    widen(named, blocks);
     for (Block& added : std::span(blocks).subspan(before)) {
         added.first += shift;
         added.origin += shift;
@@ -94,8 +95,8 @@ Block PartBlocks::renamed(Block block) const {
     return block;
 }
 
-/// Returns the distance by which a unit moves if the part works on one of several ranges. A segment
-/// of the whole consists of `ranges` segments of such parts.
+/// Returns the distance, in units of the whole, from `unit` * factor to the unit's position. If the
+/// part works on one of several ranges, a segment of the whole has one segment of each range.
 std::uint32_t PartBlocks::range_shift(std::uint32_t unit) const {
     const std::uint32_t segment_units = own_.units / own_.segments;
     if (part_.ranges == 1 || segment_units == 0) return 0;
@@ -106,10 +107,7 @@ std::uint32_t PartBlocks::range_shift(std::uint32_t unit) const {
 /// Adds a block in the smaller units of the whole. Units with a stride become separate blocks.
 void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
-    if (factor == 1) {
-        blocks.push_back(block);
-        return;
-    }
+    if (factor == 1) return blocks.push_back(block);
     block.advance *= factor;
     if (block.stride == 1 || block.count <= 1) {
         block.origin = (block.stride == 1 ? block.origin : block.first) * factor;
@@ -127,8 +125,8 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
     }
 }
 
-/// Adds the units of all blocks that each unit of `block` represents. Joins adjacent units, and
-/// units at equal distances, to one block.
+/// The rank's block that contains a unit represents the blocks of several ranks of the whole. Adds
+/// the unit's counterpart in each of them. Adjacent or evenly spaced units form one Block.
 void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
     const std::uint32_t block_units = own_.units / as_u32(own_.size);
@@ -137,7 +135,7 @@ void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks)
         const std::uint32_t unit = block.first + i * block.stride;
         const Represented& represented = represented_by(unit / block_units);
         const bool strided = represented.stride > 1 && factor == 1;
-        // A block may begin after its payload's start; see reads_in_parts() in splice.cpp.
+        // Keeps the distance from the payload's start. splice() allows it only for these blocks.
         const bool keeps_origin = i == 0 && block.stride == 1 && part_.blocks_max == 1;
         for (const Rank rank : represented.ranks) {
             const std::uint32_t first = (as_u32(rank) * block_units + unit % block_units) * factor;
@@ -164,16 +162,15 @@ const PartBlocks::Represented& PartBlocks::represented_by(std::uint32_t rank) co
     const std::vector<Rank>& ranks = known.ranks;
     if (ranks.size() < 2 || ranks[1] <= ranks[0]) return known;
     const Rank distance = ranks[1] - ranks[0];
-    const bool even = std::ranges::adjacent_find(
-                          ranks, [&](Rank a, Rank b) { return b - a != distance; }) == ranks.end();
-    if (even) known.stride = as_u32(distance);
+    const auto differs = [&](Rank a, Rank b) { return b - a != distance; };
+    if (std::ranges::adjacent_find(ranks, differs) == ranks.end()) known.stride = as_u32(distance);
     return known;
 }
 
-/// Adds `factor` units of each block of the whole for each unit. If this is a single unit, they
-/// become one block with a stride, else a block for each block of the whole. Mapped memory always
-/// has separate blocks, because units with a stride would be packed. `separate` requires separate
-/// blocks, so that all operands of a reduction have equal shapes.
+/// Each unit becomes `factor` units in every rank's block of the whole. Adds a Block with a stride
+/// if factor is 1, else a Block for each rank's block. Mapped memory always gets a Block for each:
+/// a Block with a stride denotes units without gaps, but exposed memory has the gaps. `separate`
+/// also requires a Block for each, so that all operands of a reduction have equal shapes.
 void PartBlocks::spread(const Block& block, bool separate, std::vector<Block>& blocks) const {
     const bool mapped = block.buffer == Buffer::mapped;
     for (std::uint32_t i = 0; i < block.count; ++i) {
