@@ -60,7 +60,7 @@ void fill(NearView& view, const TeamHandle& found, weft_team* handle) {
     view.team = found.team;
     *view.view = {.team = handle,
                   .heap = reinterpret_cast<std::uintptr_t>(view.bases[found.team->rank()]),
-                  .bytes = layout.bytes - layout.heap,
+                  .bytes = layout.heap_bytes(),
                   .bases = view.bases.data(),
                   .ranks = static_cast<std::uint32_t>(found.team->size()),
                   .left = runtime.progress().is_asked() ? NearView::kDriveEvery : 0};

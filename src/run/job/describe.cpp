@@ -26,11 +26,11 @@ void log_job(const base::Log& log, const Description& facts, const ReduceTable& 
     const Job& job = facts.job;
     log.info(fmt::format("weft {}, PMIx {}; reductions with {}", WEFT_LIBRARY_VERSION,
                          link::pmix_version(), kernels.name()));
-    log.info(fmt::format("{} on {} ({}); {} of this host may use {}, so waits {}",
-                         counted(job.bootstrap->size(), "rank"), counted(job.nodes, "node"),
-                         fmt::join(facts.ranks_per_node, ", "), counted(job.host_ranks, "rank"),
-                         counted(job.host_cpus, "processor"),
-                         facts.waiting == "spin" ? "spin" : "yield the processor"));
+    log.info(fmt::format(
+        "{} on {} (ranks of each node: {}); waiting ranks {}: {} on this host, {} available",
+        counted(job.bootstrap->size(), "rank"), counted(job.nodes, "node"),
+        fmt::join(facts.ranks_per_node, ", "), facts.waiting, counted(job.host_ranks, "rank"),
+        counted(job.host_cpus, "processor")));
     log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
                          facts.addresses == "equal" ? "equal" : "different"));
     if (!facts.mapping_problems.empty()) log.info(facts.mapping_problems);
@@ -44,16 +44,16 @@ void log_job(const base::Log& log, const Description& facts, const ReduceTable& 
     log.info(fmt::format("large buffers of local peers: {}", buffers));
 }
 
-void log_memory(const base::Log& log, const SegmentLayout& layout, const Description& job) {
+void log_memory(const base::Log& log, const SegmentLayout& layout, const Description& facts) {
     constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
     std::string registered;
-    if (job.port)
+    if (facts.port)
         registered = fmt::format("; {} MiB are registered with the network so far",
-                                 job.port->registered_bytes / kMebibyte);
+                                 facts.port->registered_bytes / kMebibyte);
     log.info(
         fmt::format("memory of each rank: {} MiB, of which only touched pages cost anything: "
                     "heap {} MiB, up to {} teams of {} MiB{}",
-                    layout.bytes / kMebibyte, (layout.bytes - layout.heap) / kMebibyte,
+                    layout.bytes / kMebibyte, layout.heap_bytes() / kMebibyte,
                     SegmentLayout::kTeams, layout.region_bytes / kMebibyte, registered));
 }
 
@@ -62,48 +62,50 @@ std::string access_text(const std::array<std::uint64_t, base::kAccessMethods>& b
                        bytes[static_cast<std::size_t>(base::AccessMethod::copied)]);
 }
 
-/// Returns a text about this rank's buffers that peers have used.
+/// Describes the buffers that this rank has exposed to local peers.
 std::string exposure_text(const link::DirectMemory& direct, const MappedBytes& moved) {
     std::string text = fmt::format(
         "{} in the segment, {} adopted, {} copied into the segment, {} by the kernel, "
         "{} bytes in all",
         moved.buffers[0], moved.buffers[1], moved.buffers[2], moved.buffers[3],
-        std::accumulate(moved.exposed.begin(), moved.exposed.end(), std::uint64_t{0}));
+        base::in_place(moved.exposed) + moved.exposed[3]);
     if (!direct.adoption_off().empty())
         return fmt::format("{}; buffers are never adopted: {}", text, direct.adoption_off());
     const auto counters = direct.adoption_counters();
     text += fmt::format(
-        "; {} adoptions, {} bytes now, {} private again after a fork, {} unmapped or changed later",
+        "; {} adoptions ({} bytes are adopted now), {} made private again by a fork, {} unmapped "
+        "or changed by the program",
         counters.adoptions, counters.adopted_bytes, counters.given_back, counters.lost);
-    constexpr std::array<const char*, link::kRefusals> kReasons{"not private memory",
-                                                                "memory is locked or pinned",
-                                                                "unusual properties of the mapping",
-                                                                "placed on a memory node",
-                                                                "overlaps another remapped buffer",
-                                                                "limit",
-                                                                "no memory, descriptor or address"};
+    constexpr std::array<const char*, link::kRefusals> kReasons{
+        "not private memory",
+        "memory is pinned, or a device that can write memory is open",
+        "unusual properties of the mapping",
+        "has a NUMA policy, or is on another NUMA node than the thread",
+        "overlaps another adopted buffer",
+        "too many buffers or bytes are adopted",
+        "no memory, file descriptor or address space, limited file size, or fork in progress"};
     for (std::size_t reason = 0; reason < kReasons.size(); ++reason)
         if (counters.refusals[reason] > 0)
             text += fmt::format("; refused: {} ({})", kReasons[reason], counters.refusals[reason]);
     return text;
 }
 
-void log_network(const base::Log& log, const Description& job) {
-    if (!job.port) return log.info("network: none, all ranks share memory");
-    if (!job.survey) return log.info(fmt::format("network: {}", job.survey_problem));
-    const link::FabricSurvey& found = *job.survey;
-    const std::string cards = job.port->nics == 1
-                                  ? ""
-                                  : fmt::format(" (puts of more than {} bytes use {} cards)",
-                                                job.port->message_bytes_max, job.port->nics);
+void log_network(const base::Log& log, const Description& facts) {
+    if (!facts.port) return log.info("network: none, all ranks share memory");
+    if (!facts.survey) return log.info(fmt::format("network: {}", facts.survey_problem));
+    const link::FabricSurvey& found = *facts.survey;
+    const std::string nics = facts.port->nics == 1
+                                 ? ""
+                                 : fmt::format(" (puts of more than {} bytes use {} NICs)",
+                                               facts.port->message_bytes_max, facts.port->nics);
     log.info(fmt::format("network: provider {} of libfabric {}, domain {}{}: {}", found.provider,
-                         found.version, found.domain, cards, found.reason));
-    if (!job.port->late_settings.empty())
+                         found.version, found.domain, nics, found.reason));
+    if (!facts.port->late_settings.empty())
         log.info(
-            fmt::format("libfabric was in this process before, so {} may have come too late; "
-                        "set it for the job",
-                        job.port->late_settings));
-    const link::NotifyPlan notify = job.port->notify;
+            fmt::format("libfabric was loaded before weft, which may have set {} too late; "
+                        "set them for the whole job (weft run -x)",
+                        facts.port->late_settings));
+    const link::NotifyPlan notify = facts.port->notify;
     if (notify.small != notify.large)
         log.info(fmt::format("notify: payloads up to {} bytes by {}: {}", base::kCellPayload,
                              link::name_of(notify.small), found.small_reason));
@@ -115,13 +117,13 @@ void log_network(const base::Log& log, const Description& job) {
 void log_settings(const base::Log& log, const base::Settings& settings) {
     std::string given;
     for (const base::Variable& variable : base::variables()) {
-        if (variable.name != base::kNodeIdVariable &&
+        if (variable.name != base::kNodeIdVariable &&  // `weft run` sets it; it differs by node
             std::ranges::find(settings.given, variable.name) != settings.given.end())
             given += fmt::format(" {}={}", variable.name, variable.print(settings));
     }
     for (const base::ForcedAlgorithm& forced : settings.algorithms)
         given += fmt::format(" {}={}", base::algorithm_variable(forced.name), forced.spec);
-    log.info(fmt::format("settings:{}", given));
+    log.info(fmt::format("settings:{}", given.empty() ? " none" : given));
 }
 
 }  // namespace
@@ -187,7 +189,7 @@ void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
     log.info(fmt::format("buffers of this rank: {}", exposure_text(*direct, moved)));
     const auto& windows = direct->window_counters();
     log.info(fmt::format(
-        "objects of local peers: {} mapped, {} not mappable, {} uses without a free window",
+        "adopted buffers of local peers: {} mapped, {} not mappable, {} uses with too many mapped",
         windows.mapped, windows.refused, windows.passed_over));
 }
 
@@ -216,7 +218,8 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
             {{"", "lost"}, remapped.lost},
             {{"", "refused"}, refused},
             {{"objects", "mapped"}, windows.mapped},
-            {{"objects", "not"}, windows.refused + windows.passed_over},
+            {{"objects", "refused"}, windows.refused},
+            {{"passed", "over"}, windows.passed_over},
             {{"buffers", "bounced"}, count(moved.buffers, base::AccessMethod::bounced)}};
 }
 

@@ -116,6 +116,7 @@ struct SegmentLayout {
         const std::uint64_t first = first_cells_bytes();
         return region(0) + first + region_bytes - shape.bulk(0) + first;
     }
+    [[nodiscard]] std::uint64_t heap_bytes() const { return bytes - heap; }
     /// Returns the offset of each section (see above), ascending. A section ends at the next one.
     [[nodiscard]] std::vector<std::uint64_t> sections() const {
         std::vector<std::uint64_t> starts{0};
@@ -123,9 +124,8 @@ struct SegmentLayout {
             starts.push_back(region(team) + first_cells_bytes());
             starts.push_back(region(team) + shape.bulk(0));
         }
-        const std::uint64_t heap_bytes = bytes - heap;
         const std::uint64_t each =
-            base::round_up(std::max(heap_bytes / kHeapSections + 1, kHeapSectionMin), kAlignment);
+            base::round_up(std::max(heap_bytes() / kHeapSections + 1, kHeapSectionMin), kAlignment);
         for (std::uint64_t at = heap; at < bytes; at += each) starts.push_back(at);
         return starts;
     }

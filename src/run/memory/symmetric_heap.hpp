@@ -28,7 +28,7 @@ class SymmetricHeap {
   public:
     explicit SymmetricHeap(const MemoryServices& services)
         : services_(services),
-          heap_({services.layout.heap, services.layout.bytes - services.layout.heap}),
+          heap_({services.layout.heap, services.layout.heap_bytes()}),
           alignment_max_(link::alignment_of(services.layout.bytes)) {}
 
     /// Allocates memory at an offset that is free on all members. Collective over the team.

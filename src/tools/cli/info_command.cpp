@@ -72,7 +72,7 @@ Json banks_json(const run::SegmentLayout& layout) {
             {"small_bulk_banks", small_banks_json(layout.shape)},
             {"teams_max", run::SegmentLayout::kTeams},
             {"team_bytes", layout.region_bytes},
-            {"heap_bytes", layout.bytes - layout.heap},
+            {"heap_bytes", layout.heap_bytes()},
             {"segment_bytes", layout.bytes},
             {"registered_bytes", layout.registered_bytes()}};
 }
