@@ -43,8 +43,10 @@ bool Places::resolve_block(const Site& site, const Block& block, Packed& packed,
     if (block.count == 0) return true;
     const std::uint64_t last = block.first + std::uint64_t{block.count - 1} * block.stride;
     const Program& program = programs_[site.rank];
-    if (last >= program.units || block.origin > program.units)
+    if (last >= program.units)
         return reason_.fail("names unit {}, but buffers have {} units", last, program.units);
+    if (block.origin > program.units)
+        return reason_.fail("has origin {}, but there are {} units", block.origin, program.units);
     const std::size_t known = places.size();
     const bool resolved = is_payload(block.buffer) ? resolve_payload(site, block, packed, places)
                                                    : resolve_own_buffer(site.rank, block, places);
@@ -67,7 +69,7 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
                              std::vector<UnitPlace>& places) {
     std::uint32_t raise = kNone;
     if (!find_raise(site, block, raise)) return false;
-    // Units with a stride are packed, so the distance to an origin does not apply.
+    // Only consecutive units have an origin. Units with a stride follow the list's earlier blocks.
     const std::uint32_t origin = block.stride == 1 ? block.origin : block.first;
     if (block.first < origin)
         return reason_.fail("names unit {} of a payload whose first unit is {}", block.first,
@@ -82,7 +84,9 @@ bool Places::resolve_payload(const Site& site, const Block& block, const Packed&
         const bool found = block.buffer == Buffer::mapped
                                ? place_in_exposed(raise, index, offset, place)
                                : place_in_payload(raise, index, offset, place);
-        if (!found) return false;
+        if (!found)
+            return reason_.fail("finds no unit of {} elements at element {} of the payload of {}",
+                                place.size, offset, order_.name(order_.raises()[raise].step));
         ++index;
         offset += place.size;
         places.push_back(place);
@@ -102,24 +106,18 @@ bool Places::find_raise(const Site& site, const Block& block, std::uint32_t& id)
                             order_.name(raise.step));
     }
     if (raise.kind == StepKind::expose && raise.sender == block.peer) return true;
-    return reason_.fail("uses mapped {} of {}, which {} did not expose", block.index, block.peer,
-                        order_.name(raise.step));
-}
-
-bool Places::does_not_fit(const Raise& raise, const UnitPlace& place) {
-    return reason_.fail("names a unit of {} elements where the payload of {} has no such unit",
-                        place.size, order_.name(raise.step));
+    return reason_.fail("uses mapped block {} of rank {}, but {} exposes no memory of that rank",
+                        block.index, block.peer, order_.name(raise.step));
 }
 
 bool Places::place_in_payload(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
                               UnitPlace& place) {
     const Raise& raise = order_.raises()[id];
-    if (index >= raise.units) return does_not_fit(raise, place);
+    if (index >= raise.units) return false;
     place.raise = id;
     place.carried = raise.payload + as_u32(index);
     const Carried& carried = arrivals_.payloads()[place.carried];
-    if (carried.offset != offset || carried.size != place.size) return does_not_fit(raise, place);
-    return true;
+    return carried.offset == offset && carried.size == place.size;
 }
 
 bool Places::place_in_exposed(std::uint32_t id, std::uint64_t index, std::uint64_t offset,
@@ -127,7 +125,7 @@ bool Places::place_in_exposed(std::uint32_t id, std::uint64_t index, std::uint64
     const Raise& raise = order_.raises()[id];
     const Block& block = raise.exposed;
     place.exposed = id;
-    if (index >= block.count) return does_not_fit(raise, place);
+    if (index >= block.count) return false;
     if (raise.exposed_slot != kNone) {
         const std::uint32_t skipped = block.first - block.origin;
         return place_in_payload(raise.exposed_slot, index + skipped,
@@ -138,8 +136,7 @@ bool Places::place_in_exposed(std::uint32_t id, std::uint64_t index, std::uint64
     const std::uint32_t unit = block.first + as_u32(index);
     const std::uint64_t after_start =
         sizes_.begin(raise.sender, unit) - sizes_.begin(raise.sender, block.first);
-    if (after_start != offset || sizes_.size(raise.sender, unit) != place.size)
-        return does_not_fit(raise, place);
+    if (after_start != offset || sizes_.size(raise.sender, unit) != place.size) return false;
     place.raise = kNone;
     place.owner = raise.sender;
     place.cell = memory_.cell(raise.sender, block, unit);
@@ -183,7 +180,8 @@ bool Places::expose(const Site& site, const Block& block, Raise& raise) {
         return reason_.fail("exposes unit {}, which does not exist", end - 1);
     if (block.buffer != Buffer::slot) return true;
     if (raise.exposed.first < raise.exposed.origin)
-        return reason_.fail("exposes a unit before the start of its slot");
+        return reason_.fail("exposes unit {} of the payload in slot {}, whose first unit is {}",
+                            raise.exposed.first, block.index, raise.exposed.origin);
     return arrivals_.find_slot(site.lane, site.rank, block.index, site.segment, raise.exposed_slot);
 }
 
@@ -197,8 +195,8 @@ bool Places::check_owners_end_last(std::span<const std::uint32_t> lane_starts) {
         for (const Access& access : accesses) {
             if (order_.in_past(access)) continue;
             return reason_.fail(
-                "{} uses memory of rank {}, whose program may end before that: it awaits "
-                "no later signal (a done signal is missing)",
+                "{} uses memory of rank {}, whose program may end first: it waits for no signal "
+                "that follows this access (a done signal is missing)",
                 order_.name(access.step), owner);
         }
     }

@@ -23,8 +23,8 @@ struct UnitPlace {
     std::uint32_t raise = kNone;    ///< for a payload: the raise that carried it
     std::uint32_t carried = 0;      ///< for a payload: its entry in Arrivals::payloads()
     std::uint32_t exposed = kNone;  ///< mapped: raise of the expose
-    Rank owner = kNoRank;           ///< mapped buffer: its owner
-    std::uint64_t size = 0;         ///< elements
+    Rank owner = kNoRank;    ///< mapped buffer: its owner; not for slots, which outlive programs
+    std::uint64_t size = 0;  ///< elements
 };
 
 /// Lane, rank and loop segment of the step in execution.
@@ -83,15 +83,13 @@ class Places {
                                           std::vector<UnitPlace>& places);
     [[nodiscard]] bool resolve_payload(const Site& site, const Block& block, const Packed& packed,
                                        std::vector<UnitPlace>& places);
-    /// Set `place` to unit `index` of a raise's payload or exposed block, if it starts `offset`
-    /// elements after the first unit and has the expected size.
+    /// Set `place` to unit `index` of a raise's payload or exposed block. Return false if it does
+    /// not start `offset` elements after the first unit, or not have the size in `place`.
     [[nodiscard]] bool place_in_payload(std::uint32_t raise, std::uint64_t index,
                                         std::uint64_t offset, UnitPlace& place);
     [[nodiscard]] bool place_in_exposed(std::uint32_t raise, std::uint64_t index,
                                         std::uint64_t offset, UnitPlace& place);
     [[nodiscard]] bool find_raise(const Site& site, const Block& block, std::uint32_t& id);
-    /// Reports that the payload has no unit of this size at this offset; returns false.
-    [[nodiscard]] bool does_not_fit(const Raise& raise, const UnitPlace& place);
     /// Records an access to exposed memory.
     void record(const Site& site, const UnitPlace& place, const Access& access);
 
@@ -101,8 +99,7 @@ class Places {
     Arrivals& arrivals_;
     Order& order_;
     Reason& reason_;
-    /// By owner: accesses of other ranks to its buffers.
-    std::vector<std::vector<Access>> accesses_;
+    std::vector<std::vector<Access>> accesses_;  ///< by owner: other ranks' uses of its buffers
 };
 
 }  // namespace weft::plan

@@ -224,12 +224,13 @@ TEST(ExchangeProof, DifferentCountsOfSenderAndReceiverAreInvalid) {
                                               receiver.exchange().programs()[1]};
     const auto verdict = plan::verify({.programs = programs, .elements = 0, .in_place = false});
     EXPECT_FALSE(verdict.valid);
-    EXPECT_NE(verdict.error.find("names a unit of 2 elements"), std::string::npos) << verdict.error;
+    EXPECT_NE(verdict.error.find("finds no unit of 2 elements"), std::string::npos)
+        << verdict.error;
     sender.mapped_min = receiver.mapped_min = 1;
     const std::vector<plan::Program> mapped{sender.exchange().programs()[0],
                                             receiver.exchange().programs()[1]};
     const auto other = plan::verify({.programs = mapped, .elements = 0, .in_place = false});
-    EXPECT_NE(other.error.find("names a unit of 2 elements"), std::string::npos) << other.error;
+    EXPECT_NE(other.error.find("finds no unit of 2 elements"), std::string::npos) << other.error;
 }
 
 TEST(ExchangeProof, ALoopWithMoreCopiesThanSegmentsIsInvalid) {

@@ -150,13 +150,13 @@ const Fault kFaults[] = {
     {"an owner that does not await the done signal",
      "rank 0; expose to 1 slot 0 from input; "
      "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0",
-     "rank 1 step 1 uses memory of rank 0, whose program may end before that: it awaits no later "
-     "signal (a done signal is missing)"},
+     "rank 1 step 1 uses memory of rank 0, whose program may end first: it waits for no "
+     "signal that follows this access (a done signal is missing)"},
     {"an owner that does not await the done signal",
      "rank 0; expose to 1 slot 0 from input; wait from 1 slot 0; "
      "rank 1; wait from 0 slot 0; signal to 0 slot 0; copy output = mapped 0 of 0",
-     "rank 1 step 2 uses memory of rank 0, whose program may end before that: it awaits no later "
-     "signal (a done signal is missing)"},
+     "rank 1 step 2 uses memory of rank 0, whose program may end first: it waits for no "
+     "signal that follows this access (a done signal is missing)"},
     {"an owner that modifies memory still being read",
      "rank 0; copy scratch 0 = input; expose to 1 slot 0 from scratch 0; copy scratch 0 = input; "
      "wait from 1 slot 0; "
@@ -198,8 +198,8 @@ const Fault kFaults[] = {
     {"an owner that may end before a target is written",
      "rank 0; expose to 1 slot 0 from output for writing; "
      "rank 1; wait from 0 slot 0; reduce output, mapped 0 of 0 = input, input",
-     "rank 1 step 1 uses memory of rank 0, whose program may end before that: it awaits no later "
-     "signal (a done signal is missing)"},
+     "rank 1 step 1 uses memory of rank 0, whose program may end first: it waits for no "
+     "signal that follows this access (a done signal is missing)"},
     {"an owner that reads memory still being written",
      "rank 0; expose to 1 slot 0 from output for writing; copy scratch 0 = output; "
      "wait from 1 slot 1; "
@@ -267,8 +267,8 @@ const Fault kFaults[] = {
     {"units of different sizes mixed up",
      "units 4; rank 0; put to 1 slot 0 from input[1+2]; rank 1; wait from 0 slot 0; "
      "copy output[1] = slot 0[1]; copy output[2] = slot 0[2]",
-     "rank 1 step 2 (copy output[2+1] = slot 0[2+1]) names a unit of 1 elements where the "
-     "payload of rank 0 step 0 has no such unit",
+     "rank 1 step 2 (copy output[2+1] = slot 0[2+1]) finds no unit of 1 elements at element "
+     "0 of the payload of rank 0 step 0",
      6},
     {"units of different sizes combined",
      "units 4; rank 0; put to 1 slot 0 from input[1]; rank 1; wait from 0 slot 0; "
@@ -277,8 +277,8 @@ const Fault kFaults[] = {
     {"more units read than were put",
      "units 2; rank 0; put to 1 slot 0 from input[0]; rank 1; wait from 0 slot 0; "
      "copy output = slot 0",
-     "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) names a unit of 30 elements where the "
-     "payload of rank 0 step 0 has no such unit"},
+     "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) finds no unit of 30 elements at "
+     "element 30 of the payload of rank 0 step 0"},
     {"an unknown rank", "rank 0; signal to 3 slot 0",
      "rank 0 step 0 (signal to 3 slot 0): rank 3, but there are 1 ranks"},
     {"an unknown slot", "slots 1; rank 0; signal to 0 slot 1",
