@@ -4,9 +4,9 @@
 // Idea     The launcher hosts a PMIx server in its own process, starts the ranks as its children
 //          and watches them. The first rank that fails ends the job and decides its status, unless
 //          the job keeps going.
-// Holds    When run_job() returns, no process and no folder of the job is left. In a job with
-//          virtual nodes, WEFT_NODE_ID of a rank is the index of its node. Without this variable
-//          all ranks are on one node, this machine.
+// Holds    When run_job() returns, no process and no folder of the job is left, except processes
+//          that the launcher cannot kill and names on stderr. With virtual nodes, WEFT_NODE_ID of
+//          a rank is the index of its node. Without it all ranks are on one node, this machine.
 // Next     job.cpp for the event loop, pmix_server.cpp for the PMIx server.
 #pragma once
 
@@ -38,16 +38,16 @@ struct JobOptions {
     std::optional<double> timeout_s;               ///< empty: no limit
     std::vector<EnvironmentVariable> environment;  ///< overrides the launcher's own variables
     bool label = false;                            ///< prefix every line of output with "[rank] "
-    bool keep_going = false;                       ///< the death of a rank does not end the job
+    bool keep_going = false;     ///< the death of a rank that has joined does not end the job
     bool bind_to_cores = false;  ///< rank i runs on core i modulo the number of usable cores
     std::optional<Wrapper> wrapper;
     std::vector<std::string> command;  ///< program and its arguments
 };
 
 /// Runs the job and returns the exit status of `weft run`: 0, the status of the first failed rank
-/// (128 + signal if killed), the status that a rank passed to PMIx_Abort(), kTimeoutStatus, or 128
-/// + the signal that ended the launcher. With keep_going, the number of ranks that died (at most
-/// 100) takes the place of a failed rank's status. Throws an Error if the job cannot be started.
+/// (128 + signal if killed, 3 if it exited with 0 but did not join or leave), the status passed to
+/// PMIx_Abort() (low 8 bits), kTimeoutStatus, or 128 + the signal that it received. keep_going:
+/// the number of joined ranks that died, at most 100. Throws an Error if the job cannot be started.
 [[nodiscard]] int run_job(const JobOptions& options);
 
 }  // namespace weft::tools
