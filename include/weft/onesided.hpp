@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // onesided.hpp - one-sided calls of a team; base class of weft::Team.
 //
-// These calls access the memory of one peer: another rank of the team or this rank itself. Memory
-// of the peer is named by this rank's address of the same symmetric memory (Team::allocate()), or
-// by a name from Team::register_memory(). The calls are not collective, but the peer must call into
-// the library from time to time. The rules of weft.hpp for threads and errors apply. Calls that are
-// also in OpenSHMEM 1.5 (sections 9.6 to 9.8 and 9.10 to 9.12) behave as specified there.
+// These calls access the memory of one peer: another rank of the team or this rank itself. For the
+// peer's memory, pass this rank's address of the same symmetric memory (Team::allocate()), or the
+// name that Team::register_memory() returned, plus an offset. The calls are not collective, but the
+// peer must call into the library from time to time. The rules of weft.hpp for threads and errors
+// apply. Calls of OpenSHMEM 1.5 (sections 9.6 to 9.8 and 9.10 to 9.12) behave as specified there.
 #pragma once
 
 #include <bit>
@@ -40,14 +40,14 @@ struct AtomicChange {
     std::uint64_t expected = 0;  ///< for compare_swap
 };
 
-/// Condition `word <compare> wanted` on `count` words of this rank. `wanted` as in AtomicChange.
+/// Condition `word <compare> wanted` on `count` words of this rank.
 struct WordCondition {
     const void* words = nullptr;
     std::size_t count = 1;
     std::size_t width = 8;  ///< bytes of a word: 4 or 8
     bool is_signed = false;
     Compare compare = Compare::eq;
-    std::uint64_t wanted = 0;
+    std::uint64_t wanted = 0;  ///< bits, sign-extended if is_signed
 };
 
 }  // namespace detail
@@ -56,11 +56,11 @@ struct WordCondition {
 template <class T>
 concept Word = std::is_integral_v<T> &&(sizeof(T) == 4 || sizeof(T) == 8);
 
-/// Types that can be fetched and set atomically: words, float and double.
+/// Types of atomic fetch, set, swap and add: words, float and double.
 template <class T>
 concept Cell = Word<T> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
-/// Types whose objects puts, gets and collectives copy as bytes.
+/// Types that puts, gets and collectives copy byte by byte.
 template <class T>
 concept CopiedAsBytes = std::is_trivially_copyable_v<T>;
 
@@ -127,8 +127,8 @@ class WEFT_API OneSidedCalls {
         get(std::ranges::data(dst), src, std::ranges::size(dst) * sizeof(T), peer);
     }
 
-    /// Start a put or get and return a future. When it is ready, the peer has the data of the put
-    /// and src may be changed, or dst of the get holds the data.
+    /// Start a put or get and return a future. The future of a put is ready when the peer has the
+    /// data and src may be changed; that of a get, when dst holds the data.
     [[nodiscard]] Future<void> iput(void* dst, const void* src, std::size_t bytes, Rank peer) {
         return future_of(start_put(dst, src, bytes, peer));
     }
@@ -246,8 +246,8 @@ class WEFT_API OneSidedCalls {
     }
 
     /// Waits until this rank holds a lock. A lock is one word of symmetric memory, initially 0 on
-    /// all members. At most one member holds it; members get it in the order of their requests. See
-    /// onesided.h for the source.
+    /// all members. At most one member holds it; members get it in the order of their requests. The
+    /// algorithm is the MCS queue lock (reference in onesided.h).
     void lock(std::uint64_t* lock);
     /// Tries to get a lock without waiting. Returns true if this rank now holds it.
     [[nodiscard]] bool try_lock(std::uint64_t* lock);
@@ -264,8 +264,9 @@ class WEFT_API OneSidedCalls {
     /// Orders deliveries at each peer: earlier puts, signals and atomic operations of this rank
     /// before later ones. Does not order gets.
     void fence();
-    /// Waits until all puts and gets of this rank, on all teams, are complete here and at the
-    /// peers. Puts and gets through contexts (Team::make_context()) are not included.
+    /// Waits until all puts, gets, signals and atomic operations of this rank, on all teams but not
+    /// through contexts (Team::make_context()), are complete here and at the peers. On a context,
+    /// waits only for those through this context.
     void quiet();
     /// Waits until `*word <compare> wanted` holds for a word of this rank, and drives all transfers
     /// meanwhile. Peers change the word by a put() of only this word, put_signal() or an atomic
@@ -335,7 +336,7 @@ class WEFT_API OneSidedCalls {
         return {words.data(), words.size(), sizeof(T), std::is_signed_v<T>, compare, bits(wanted)};
     }
     [[nodiscard]] Request start_put(void* dst, const void* src, std::size_t bytes, Rank peer);
-    /// kept: memory that the get writes, kept until the get is complete; nullptr: the program's.
+    /// kept: owner of dst, held until the get is complete; nullptr: the caller owns dst.
     [[nodiscard]] Request start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
                                     std::shared_ptr<void> kept);
     std::uint64_t change(const detail::AtomicChange& change, Rank peer);
