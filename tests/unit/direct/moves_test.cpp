@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: mremap() treats remapped memory as private memory: it keeps the contents, fills new pages
-// with zeros, and shares no page with other memory.
+// Goal: mremap() treats adopted memory (docs/glossary.md: remapped) as private memory: it keeps the
+// contents, fills new pages with zeros, and shares no page with other memory.
 // Method: tests move, extend and shrink adopted buffers, and compare every byte.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@ namespace {
 
 TEST_F(Adopted, MovedMemoryKeepsItsContentsAndGrowsWithZeros) {
     DirectMemory direct(own_peer());
-    for (const std::size_t start : {std::size_t{0}, kPage + 16}) {  // start of the remapped part
+    for (const std::size_t start : {std::size_t{0}, kPage + 16}) {  // start of the adopted part
         const std::size_t bytes = 16 * kPage;
         std::byte* const old = map_private(bytes);
         fill(old, bytes, 4);

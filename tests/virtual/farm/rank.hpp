@@ -24,7 +24,7 @@ struct Script {
     std::vector<Rank> made_by;          ///< number of members that have made the call of each act
     std::vector<Rank> failed_before;    ///< number of members with a failed call before each act
     std::map<std::size_t, std::deque<test::ExchangeSide>> exchanges;  ///< sides of each act
-    std::uint64_t operations = 0;  ///< acts performed; a call of a team counts once
+    std::uint64_t operations = 0;  ///< one-sided calls, and collectives (once for all members)
 };
 
 /// The body of a rank's fiber.
