@@ -46,7 +46,7 @@ struct JobOptions {
 
 /// Runs the job and returns the exit status of `weft run`: 0, the status of the first failed rank
 /// (128 + signal if killed, 3 if it exited with 0 but did not join or leave), the status passed to
-/// PMIx_Abort() (low 8 bits), kTimeoutStatus, or 128 + the signal that it received. keep_going:
+/// PMIx_Abort() (low 8 bits), kTimeoutStatus, or 128 + a signal to the launcher. keep_going:
 /// the number of joined ranks that died, at most 100. Throws an Error if the job cannot be started.
 [[nodiscard]] int run_job(const JobOptions& options);
 
