@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""page - writes the results of a comparison: rows as JSON, a table in Markdown, and a plot for each collective.
+"""page - writes the results of a comparison: all of them as JSON, the rows as a Markdown table, and plots.
 
-Holds    Matplotlib draws the plots (Debian: python3-matplotlib); only --results needs it. There is a figure for each
-         collective and a panel for each number of ranks and nodes, so that lines of a panel are comparable. Text stays
-         text in the SVG.
+Holds    Matplotlib draws the plots (Debian: python3-matplotlib). perf/compare needs it only with --results,
+         perf/performance always. There is a figure for each collective and a panel for each number of ranks and nodes,
+         so that lines of a panel are comparable. Text stays text in the SVG.
 """
 
 import json
+import math
 import pathlib
 
 from comparing.jobs import CannotRun
 
 SIDES = (("weft_us", "weft", "#0b5fa5", "o"), ("openmpi_us", "Open MPI", "#c05000", "s"),
          ("mpich_us", "MPICH", "#5a8f29", "^"))
-BYTES = "bytes of a vector, or of a block"
+SIZE_LABEL = "bytes of a vector, or of a block"
 
 
 def import_pyplot():
@@ -31,20 +32,20 @@ def import_pyplot():
     return matplotlib.pyplot
 
 
-def cells_of(rows):
+def job_shapes(rows):
     return sorted({(row["nodes"], row["ranks"]) for row in rows})
 
 
-def place_of(nodes, ranks):
+def shape_label(nodes, ranks):
     return f"{ranks} ranks, " + ("one node" if nodes == 1 else f"{nodes} virtual nodes")
 
 
 def scale_log(axes, values):
     """Sets a logarithmic y axis with plain numbers, and more ticks if the values span less than two decades."""
     values = [value for value in values if value]
-    few = bool(values) and max(values) < 100 * min(values)
+    spans_under_two_decades = bool(values) and max(values) < 100 * min(values)
     axes.set_yscale("log", subs=())
-    axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5) if few else (1,))
+    axes.yaxis.get_major_locator().set_params(subs=(1, 2, 5) if spans_under_two_decades else (1,))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     if values:
         axes.set_ylim(min(values) / 1.5, max(values) * 1.5)
@@ -70,20 +71,23 @@ def draw_over_bytes(axes, rows):
 
 def draw_panels(pyplot, rows):
     """Draws a panel for each number of ranks and nodes: times over bytes."""
-    cells = cells_of(rows)
-    columns = min(4, len(cells))
-    lines = -(-len(cells) // columns)
-    figure, grid = pyplot.subplots(lines, columns, figsize=(0.4 + 2.5 * columns, 0.5 + 2.1 * lines), squeeze=False)
-    for axes in list(grid.flat)[len(cells):]:
+    shapes = job_shapes(rows)
+    columns = min(4, len(shapes))
+    panel_rows = math.ceil(len(shapes) / columns)
+    figure, grid = pyplot.subplots(panel_rows, columns, figsize=(0.4 + 2.5 * columns, 0.5 + 2.1 * panel_rows),
+                                  squeeze=False)
+    for axes in list(grid.flat)[len(shapes):]:
         axes.remove()
-    for number, (axes, (nodes, ranks)) in enumerate(zip(grid.flat, cells)):
+    lines = {}
+    for number, (axes, (nodes, ranks)) in enumerate(zip(grid.flat, shapes)):
         draw_over_bytes(axes, [row for row in rows if (row["nodes"], row["ranks"]) == (nodes, ranks)])
-        axes.set_title(place_of(nodes, ranks))
-        axes.set_xlabel(BYTES)
+        axes.set_title(shape_label(nodes, ranks))
+        axes.set_xlabel(SIZE_LABEL)
         if number % columns == 0:
             axes.set_ylabel("microseconds")
-    if grid[0][0].get_legend_handles_labels()[0]:
-        grid[0][0].legend()
+        lines = {line.get_label(): line for line in axes.get_lines()} | lines
+    if lines:
+        grid[0][0].legend(list(lines.values()), list(lines))
     return figure
 
 
@@ -93,12 +97,12 @@ def draw_bars(pyplot, rows):
     figure, axes = pyplot.subplots(figsize=(max(4.0, 0.8 + 1.0 * len(rows)), 2.9))
     shown = [side for side in SIDES if any(row[side[0]] is not None for row in rows)]
     width = 0.8 / max(len(shown), 1)
-    for place, (field, label, color, _) in enumerate(shown):
-        bars = [(number + (place - (len(shown) - 1) / 2) * width, row[field]) for number, row in enumerate(rows)
+    for index, (field, label, color, _) in enumerate(shown):
+        bars = [(number + (index - (len(shown) - 1) / 2) * width, row[field]) for number, row in enumerate(rows)
                 if row[field] is not None]
         axes.bar(*zip(*bars), width=width, color=color, label=label)
     scale_log(axes, [row[side[0]] for row in rows for side in shown])
-    axes.set_xticks(range(len(rows)), [place_of(row["nodes"], row["ranks"]).replace(", ", ",\n") for row in rows])
+    axes.set_xticks(range(len(rows)), [shape_label(row["nodes"], row["ranks"]).replace(", ", ",\n") for row in rows])
     axes.set_ylabel("microseconds")
     axes.grid(False, axis="x")
     if shown:
@@ -130,10 +134,10 @@ def remark_on(row):
     return ", ".join(remarks)
 
 
-def ratio_text(row):
+def ratio_cells(row):
     if row["ratio"] is None:
-        return "- | -"
-    return f"{row['ratio']:.2f} | {row['ratio_low']:.2f} to {row['ratio_high']:.2f}"
+        return ["-", "-"]
+    return [f"{row['ratio']:.2f}", f"{row['ratio_low']:.2f} to {row['ratio_high']:.2f}"]
 
 
 def table(head, rows):
@@ -142,10 +146,11 @@ def table(head, rows):
 
 
 def markdown_table(rows):
-    head = ("collective", "ranks", "nodes", "bytes", "weft us", "Open MPI us", "MPICH us", "ratio", "quartiles of the ratio", "")
+    head = ("collective", "ranks", "nodes", "bytes", "weft us", "Open MPI us", "MPICH us", "best peer", "weft / best peer",
+            "quartiles", "remarks")
     return "\n".join(table(head, [
         [row["collective"], *(str(row[name]) for name in ("ranks", "nodes", "bytes")),
-         *(format_number(row[side[0]]) for side in SIDES), ratio_text(row), remark_on(row)] for row in rows]))
+         *(format_number(row[side[0]]) for side in SIDES), row["best_peer"] or "-", *ratio_cells(row), remark_on(row)] for row in rows]))
 
 
 def save(pyplot, figure, path):

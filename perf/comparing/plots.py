@@ -6,7 +6,7 @@ Holds    Text stays text in the SVG, and equal results give equal bytes. A drawi
 
 import statistics
 
-from comparing.page import BYTES, draw, format_bytes, scale_log, scale_powers
+from comparing.page import SIZE_LABEL, draw, format_bytes, scale_log, scale_powers
 
 PLACES = (("puts_node", "one node"), ("puts_network", "two virtual nodes"))
 WEFT_COLOR, BARE_COLOR = "#0b5fa5", "#808080"
@@ -89,7 +89,7 @@ def draw_summary(pyplot, rows):
         ticks = sorted({max(row["bytes"], 1) for row in part})
         scale_powers(axes, ticks[:: 2 if len(ticks) > 4 else 1], lambda size: "none" if size == 1 else format_bytes(size))
         axes.set_title(words)
-        axes.set_xlabel(BYTES)
+        axes.set_xlabel(SIZE_LABEL)
     scale_log(grid[0][0], [value for axes in grid[0] for line in axes.get_lines() for value in line.get_ydata()])
     grid[0][0].set_ylabel("weft's time / best peer's\n(below 1: weft is faster)")
     figure.suptitle("How long calls of weft take, beside those of the best MPI library", fontsize=10)

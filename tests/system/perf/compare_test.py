@@ -269,7 +269,7 @@ class WholeRuns(unittest.TestCase):
     def test_a_failing_side_gives_status_3_and_its_message(self):
         job = Job({"weft": ["fail"]}, *BARRIER)
         self.assertEqual(job.status, 3)
-        self.assertIn("weft is out of order", job.err)
+        self.assertIn("weft fails as planned", job.err)
         job = Job({}, *BARRIER, "--bin", "/nowhere")
         self.assertEqual(job.status, 3)
         self.assertIn("/nowhere/ping_pong is missing", job.err)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """fakes - runs scripts of perf/ with fake programs instead of weft and MPI.
 
-Idea     Each fake program appends its call to the file `calls` and takes the next word of its plan. The words `hang`
-         and `fail` make the program hang or fail. The test's shell commands (`answer`) find any other word in $value;
-         they can also use $name and option().
+Idea     Each fake program, except with `--version`, appends its call to the file `calls` and takes the next word of
+         its plan, which repeats. The words `hang` and `fail` make the program hang or fail. For any other word, the
+         shell commands in `answer` run: $value is the word, $name the program, and option() reads an option's value.
 """
 
 import json
@@ -28,7 +28,7 @@ option() {  # option NAME WORD...: the word after the option
         [ "$1" = "$wanted" ] && echo "$2" && return
     done
 }
-next_of() {
+next_of() {  # next_of COUNT WORD...: sets value to word COUNT, modulo the number of words
     shift $(($1 % ($# - 1)))
     value=$2
 }
@@ -38,7 +38,7 @@ echo $((count + 1)) > "$folder/count.$name"
 read -r plan < "$folder/plan.$name"
 next_of $count $plan
 [ "$value" = hang ] && exec sleep 30
-[ "$value" = fail ] && echo "$name is out of order" >&2 && exit 5
+[ "$value" = fail ] && echo "$name fails as planned" >&2 && exit 5
 """
 
 
@@ -55,6 +55,7 @@ class Run:
             done = subprocess.run(
                 [sys.executable, str(PERF / script), "--bin", folder, *(word.replace("FOLDER", folder) for word in arguments)],
                 capture_output=True, text=True, timeout=50, check=False,
+                # The scripts must remove this setting; `calls` shows whether they did.
                 env={**os.environ, "OMPI_MCA_mpi_yield_when_idle": "1"})
             self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
             calls = pathlib.Path(folder, "calls")

@@ -49,7 +49,7 @@ class Startup(unittest.TestCase):
     def test_a_failing_job_gives_status_3_and_its_message(self):
         job = startup([1, "fail"], "--ranks", "2")
         self.assertEqual(job.status, 3)
-        self.assertIn("out of order", job.err)
+        self.assertIn("fails as planned", job.err)
         job = startup([1], programs=("weft",))
         self.assertEqual(job.status, 3)
         self.assertIn("start_up is missing", job.err)
