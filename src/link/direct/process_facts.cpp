@@ -31,10 +31,10 @@ void* base_of(const void* address) noexcept {
     return address != nullptr && ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// Returns the definition that the program's calls of a function reach. dlsym() returns it, with
-/// one exception: if a non-PIE program takes the function's address, dlsym() returns the program's
-/// PLT entry, and the symbol there is undefined. The definition is then in the first later object
-/// that has one.
+/// Returns the address of the function that the program calls by this name, or nullptr. Usually
+/// dlsym() returns it. Exception: if a non-PIE program takes the function's address, dlsym() gives
+/// the program's PLT entry, and the symbol there is undefined. The function is then in the first
+/// later object of the link map that defines it.
 void* definition_of(const char* name) noexcept {
     void* const found = ::dlsym(RTLD_DEFAULT, name);
     Dl_info info{};
@@ -120,9 +120,9 @@ bool is_usual(const char* flags) noexcept {
 }
 
 /// Calls `body(begin, end, usual)` for each mapping, by ascending address, until it returns false.
-/// `usual`: the mapping has no unusual property. Returns false if the list could not be read.
+/// `usual`: is_usual(flags) and protection key 0. Returns false if the list could not be read.
 template <class Body>
-bool for_each_flagged_mapping(Body body) noexcept {
+bool for_each_mapping(Body body) noexcept {
     Lines smaps("/proc/self/smaps");
     bool listed = false;
     std::uint64_t begin = 0;
@@ -164,7 +164,7 @@ std::optional<std::uint64_t> pinned_bytes() noexcept {
 
 bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept {
     bool usual = true;
-    const bool listed = for_each_flagged_mapping([&](auto from, auto to, bool is_usual_here) {
+    const bool listed = for_each_mapping([&](auto from, auto to, bool is_usual_here) {
         usual = usual && (is_usual_here || to <= begin || from >= end);
         return usual && to < end;
     });
@@ -173,7 +173,7 @@ bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept 
 
 bool for_each_unusual_mapping(
     const std::function<void(std::uint64_t, std::uint64_t)>& body) noexcept {
-    return for_each_flagged_mapping([&](auto from, auto to, bool is_usual_here) {
+    return for_each_mapping([&](auto from, auto to, bool is_usual_here) {
         if (!is_usual_here) body(from, to);
         return true;
     });

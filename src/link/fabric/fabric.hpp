@@ -4,9 +4,9 @@
 // Idea     All code that includes rdma/* is built into the module weft_fabric.so. Only jobs of
 //          several nodes load it, because loading and opening libfabric takes a third of a second.
 //          The rest of the code includes only this header.
-// Holds    One thread drives a port. No function of a port blocks; libfabric's -FI_EAGAIN becomes
-//          Post::again. Local completion means that a source may be reused, not that the data is
-//          delivered. Close a port only when the peers have received all data sent to them.
+// Holds    One thread drives a port. Posts do not block: -FI_EAGAIN becomes Post::again.
+//          Local completion means that a source may be reused, not that the data is delivered.
+//          Close a port only when the peers have received all data sent to them.
 // Next     notify.hpp for the detection of puts at the target; link/wire for the flags; providers/
 //          for the guarantees of a provider.
 #pragma once

@@ -6,19 +6,18 @@
 //          after the data is in memory. This is the only order between data and flag that libfabric
 //          promises on every provider (fi_cq(3), remote CQ data). Puts of kind `delivered` and
 //          `fenced` are never injected, because libfabric completes injected puts too early.
-//          A put with a cell is one write with two targets: the flag word is the last source, and
-//          its cell the second target. Short sources are copied, by libfabric or by the port, so
-//          that the caller need not wait for a completion. Over sockets, reading a completion is a
-//          system call, which takes longer than a copy of some KiB.
+//          A put with a cell writes payload and flag word in one write with two targets: the
+//          payload's address, and the cell. Its immediate still signals that both are delivered.
+//          Short sources are copied: over sockets, reading a completion takes longer than a copy.
 // Why      Injected puts have a completion, too (they are *signaled*), unless the profile allows
 //          otherwise. Only completions limit the number of puts that a provider queues for a target
 //          that does not poll. Also, a layer of libfabric 1.17 crashes on the null context of an
 //          unsignaled put whose peer has died.
 //          A provider that batches posts holds a put with FI_MORE until the next post. Puts whose
 //          caller announces another put have FI_MORE; poll() posts an empty write if none follows.
-// Holds    No allocation, lock or wait after start(), except for a peer at its first use, and to
-//          register a source. The pool of transfers limits all puts in flight; a count for each
-//          peer limits the puts to the peer.
+// Holds    Transfers neither lock nor wait, and allocate only at the first use of a peer or of one
+//          of its later sections, and to register a large source. poll() sleeps 1 ms for each
+//          immediate with a wrong seal. A pool and a count for each peer limit puts in flight.
 // Next     open_port.cpp, which opens a port; regions.hpp for registered memory.
 #pragma once
 
@@ -44,7 +43,7 @@ class Port final : public FabricPort {
   public:
     Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
          FabricFacts facts, Endpoint endpoint);
-    /// Waits up to kDrainLimit for transfers in flight to complete, then closes the endpoint.
+    /// Waits up to 2 s for transfers in flight, then closes the endpoint, which cancels the rest.
     ~Port() override;
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
@@ -71,7 +70,7 @@ class Port final : public FabricPort {
     void unexpose(const RemoteRegion& region) noexcept override { regions_.unexpose(region); }
     [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override {
-        return regions_.landed(peer, counter);
+        return regions_.landed(peer, counter);  // not about writes to the landing
     }
     [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
     [[nodiscard]] std::size_t poll(std::span<std::uint64_t> immediates) noexcept override;
@@ -91,8 +90,8 @@ class Port final : public FabricPort {
             return false;
         return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failure_);
     }
-    /// Returns FI_MORE for a put that another one follows, if the provider batches posts. Returns 0
-    /// if the limits permit no further write, which would have to release this one.
+    /// Returns FI_MORE for a put that another one follows, if the provider batches posts. It holds
+    /// the write until another write follows: returns 0 if the limits leave no room for that write.
     [[nodiscard]] std::uint64_t more_flag(const RemotePort& peer) const noexcept {
         const Transfer* const next = transfers_.next();
         const bool room = next != nullptr && next->next != nullptr &&
@@ -168,7 +167,7 @@ class Port final : public FabricPort {
     Peers peers_;
 };
 
-/// Opens a port for the offer `found`.
+/// Opens a port on the endpoint that discover() has selected.
 [[nodiscard]] base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
                                                             const FabricOptions& options,
                                                             const Found& found);
