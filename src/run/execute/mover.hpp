@@ -2,8 +2,8 @@
 // mover.hpp - resolves the pieces of a step to memory, and copies and reduces their data.
 //
 // Idea     A piece is resolved to an address in this process, or to memory of a local peer that
-//          only the operating system's kernel can copy. Copies and reductions accept both. Data
-//          that the kernel copies passes through a block of memory that stays in the cache.
+//          only the operating system's kernel can copy. Copies and reductions accept both. Copies
+//          between two such memories, and reductions of them, use blocks that stay in the cache.
 // Holds    After the first call of a program, no function allocates. A peer's description of its
 //          memory is checked against the size of that memory before use.
 #pragma once
@@ -52,20 +52,21 @@ struct Fault {
 template <Transport Wire>
 class Mover {
   public:
-    Mover(Wire& wire, Rank job_rank) : wire_(wire), own_(wire.near(job_rank)) {}
+    Mover(Wire& wire, Rank job_rank) : wire_(wire), own_segment_(wire.near(job_rank)) {}
 
-    /// Reserves memory for the longest step of a program.
+    /// Reserves memory for the lists of any step of a program.
     void reserve(const BoundProgram& program) {
-        if (parts_.capacity() < program.pieces_max) parts_.reserve(program.pieces_max);
-        if (memories_.capacity() >= program.pieces_max) return;
-        memories_.reserve(program.pieces_max);
+        const std::size_t target_and_source = 2 * std::size_t{program.pieces_max};
+        if (memories_.capacity() >= target_and_source) return;
+        memories_.reserve(target_and_source);
+        packed_.reserve(target_and_source);
+        parts_.reserve(program.pieces_max);
         operands_.reserve(program.pieces_max);
         targets_.reserve(program.pieces_max);
-        packed_.reserve(program.pieces_max);
     }
 
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
-    [[nodiscard]] std::byte* own() const { return own_; }
+    [[nodiscard]] std::byte* own_segment() const { return own_segment_; }
     /// Returns the reason for which a function last returned false.
     [[nodiscard]] const Fault& fault() const { return fault_; }
     void count_exposed(const base::Exposure& exposure) {
@@ -110,18 +111,17 @@ class Mover {
         if (done)
             lane.packed = buffer.data();
         else
-            --op.packed_used;  // the copy may be retried
+            --op.packed_used;  // the caller may retry if the peer has ended (fail_copy())
         return done;
     }
 
-    /// Returns the size of all pieces of a list in bytes.
     [[nodiscard]] std::size_t bytes_of(Operation& op, PieceList list, std::uint32_t segment) {
         std::size_t bytes = 0;
         walk(op, list, segment, [&](const Memory& at) { bytes += at.bytes; });
         return bytes;
     }
 
-    /// Returns the memory of piece `which` of a list; a piece of a slot only with `which` 0.
+    /// Returns the memory of piece `which`, which must be 0 for a `moving` piece of a slot or cell.
     [[nodiscard]] Memory piece_of(Operation& op, PieceList list, std::uint32_t segment,
                                   std::uint32_t which = 0) {
         std::uint64_t packed = 0;
@@ -140,8 +140,8 @@ class Mover {
         return {.data = base_of(op, piece, 0) + all.begin, .bytes = all.bytes()};
     }
 
-    /// Copies the source list to the target list, which may be divided into other pieces. A step
-    /// may exchange two pieces. Returns false if the kernel refused.
+    /// Copies the bytes of the source list to the target list, whose pieces may have other sizes.
+    /// A call in place may exchange two pieces. Returns false if the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
         if (is_exchange(op, target, source, segment)) return exchange(op, target, source, segment);
@@ -159,7 +159,7 @@ class Mover {
                 const Memory& from = memories_[part];
                 const std::size_t chunk = std::min(to.bytes - filled, from.bytes - used);
                 const Memory ends[] = {to.at(filled, chunk), from.at(used, chunk)};
-                done = done && move(ends[0], ends[1], stores(op, ends));
+                done = done && move(ends[0], ends[1], stores_for(op, ends));
                 filled += chunk;
                 used += chunk;
                 if (used < from.bytes) continue;
@@ -175,23 +175,24 @@ class Mover {
     [[nodiscard]] bool reduce(Operation& op, const BoundStep& step, std::uint32_t segment) {
         const std::uint32_t width = step.source.count / step.operands;
         if (width == 0) return true;
-        const std::uint32_t copies = step.target.count / width;
-        packed_.assign(std::size_t{copies} + step.operands, 0);
+        const std::uint32_t target_count = step.target.count / width;
+        packed_.assign(std::size_t{target_count} + step.operands, 0);
         for (std::uint32_t i = 0; i < width; ++i) {
             memories_.clear();
             bool all_addressable = true;
             const auto add_memory = [&](std::uint32_t list, PieceList pieces, std::uint32_t k) {
                 const Piece& piece = op.program->pieces[pieces.start + k * width + i];
                 memories_.push_back(resolve(op, piece, segment, packed_[list]));
-                count(memories_.back(), list < copies ? mapped_bytes_.written : mapped_bytes_.read);
+                const bool is_target = list < target_count;
+                count(memories_.back(), is_target ? mapped_bytes_.written : mapped_bytes_.read);
                 all_addressable = all_addressable && memories_.back().is_addressable();
             };
-            for (std::uint32_t k = 0; k < copies; ++k) add_memory(k, step.target, k);
+            for (std::uint32_t k = 0; k < target_count; ++k) add_memory(k, step.target, k);
             for (std::uint32_t k = 0; k < step.operands; ++k)
-                add_memory(copies + k, step.source, k);
+                add_memory(target_count + k, step.source, k);
             if (all_addressable)
-                reduce_directly(op, copies);
-            else if (!reduce_through_blocks(op, copies))
+                reduce_directly(op, target_count);
+            else if (!reduce_through_blocks(op, target_count))
                 return false;
         }
         return true;
@@ -225,10 +226,10 @@ class Mover {
     }
 
   private:
-    static constexpr std::size_t kBlockBytes = 32768;  ///< half a second-level cache or less
+    static constexpr std::size_t kBlockBytes = 32768;  ///< two fit in the second-level cache
 
-    /// Streams large data that peers own. Streamed copies must not overlap, as own pieces may.
-    [[nodiscard]] static Stores stores(const Operation& op, std::span<const Memory> memories) {
+    /// Streams copies of large calls with a peer's memory. Own pieces may overlap: never streamed.
+    [[nodiscard]] static Stores stores_for(const Operation& op, std::span<const Memory> memories) {
         const bool large = op.program->node_bytes >= kStreamBytesMin;
         return large && std::ranges::any_of(memories, &Memory::of_peer) ? Stores::streamed
                                                                         : Stores::cached;
@@ -253,7 +254,7 @@ class Mover {
         return blocks_.data() + number * kBlockBytes;
     }
 
-    /// Returns true if a copy exchanges two pieces of equal size in a call in place.
+    /// Returns true if a call in place must save the second source, which is also the first target.
     [[nodiscard]] bool is_exchange(Operation& op, PieceList target, PieceList source,
                                    std::uint32_t segment) {
         if (target.count != 2 || source.count != 2) return false;
@@ -265,7 +266,7 @@ class Mover {
                piece_of(op, target, segment, 1).bytes == to.bytes;
     }
 
-    /// Exchanges two pieces block by block, through block memory that stays in the cache.
+    /// Copies two pieces of equal size by blocks, and saves the second source in block memory.
     [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
                                 std::uint32_t segment) {
         const Memory to[] = {piece_of(op, target, segment), piece_of(op, target, segment, 1)};
@@ -274,7 +275,7 @@ class Mover {
             count(to[i], mapped_bytes_.written);
             count(from[i], mapped_bytes_.read);
         }
-        const Stores how = stores(op, to);
+        const Stores how = stores_for(op, to);
         for (std::size_t at = 0; at < to[0].bytes; at += kBlockBytes) {
             const std::size_t chunk = std::min(kBlockBytes, to[0].bytes - at);
             const Memory kept{.data = block_memory(1), .bytes = chunk};
@@ -290,26 +291,26 @@ class Mover {
         if (at.of_peer()) bytes[static_cast<std::size_t>(at.reach.method)] += at.bytes;
     }
 
-    void reduce_directly(const Operation& op, std::uint32_t copies) {
+    void reduce_directly(const Operation& op, std::uint32_t target_count) {
         targets_.clear();
         operands_.clear();
-        for (const Memory& target : std::span(memories_).first(copies))
+        for (const Memory& target : std::span(memories_).first(target_count))
             targets_.push_back(target.data);
-        for (const Memory& operand : std::span(memories_).subspan(copies))
+        for (const Memory& operand : std::span(memories_).subspan(target_count))
             operands_.push_back(operand.data);
         reduce_many(op.reducer, targets_, operands_,
-                    memories_.front().bytes / op.program->element_bytes, stores(op, memories_));
+                    memories_.front().bytes / op.program->element_bytes, stores_for(op, memories_));
     }
 
     /// Reduces memories_ block by block, with copies by the kernel. The partial result stays in a
     /// block in the cache; the last reduction writes directly to a target, if loads and stores can
     /// access one. Targets of a block are written after all its operands have been read.
-    bool reduce_through_blocks(const Operation& op, std::uint32_t copies) {
+    bool reduce_through_blocks(const Operation& op, std::uint32_t target_count) {
         const std::size_t element = op.program->element_bytes;
         const std::size_t step = std::max<std::size_t>(kBlockBytes / element, 1) * element;
         if (step > kBlockBytes && blocks_.size() < 2 * step) blocks_.resize(2 * step);
-        const auto targets = std::span(memories_).first(copies);
-        const auto operands = std::span(memories_).subspan(copies);
+        const auto targets = std::span(memories_).first(target_count);
+        const auto operands = std::span(memories_).subspan(target_count);
         const auto here = std::ranges::find_if(targets, &Memory::is_addressable);
         const std::size_t bytes = targets.front().bytes;
         for (std::size_t at = 0; at < bytes; at += step) {
@@ -366,6 +367,7 @@ class Mover {
         const bool in_units = piece.buffer == plan::Buffer::input ||
                               piece.buffer == plan::Buffer::output ||
                               piece.buffer == plan::Buffer::scratch;
+        // Pieces of slots and published cells are packed; a mapped block keeps the owner's layout.
         const std::uint64_t before = piece.buffer == plan::Buffer::mapped ? 0 : packed;
         const std::uint64_t offset =
             in_units ? op.program->place(piece.buffer, piece.first + shift) * element
@@ -420,7 +422,7 @@ class Mover {
         return memory;
     }
 
-    /// Returns the start of a scratch buffer, although only the part that is accessed has memory.
+    /// Returns the address of unit 0 of a scratch buffer; only units that steps touch have memory.
     [[nodiscard]] static std::byte* scratch(Operation& op, std::uint32_t index) {
         const BoundProgram& program = *op.program;
         if (index == program.scratch_in_output && op.registers.input != op.registers.output)
@@ -446,7 +448,7 @@ class Mover {
     }
 
     Wire& wire_;
-    std::byte* own_;
+    std::byte* own_segment_;
     MappedBytes mapped_bytes_;
     Fault fault_;
     std::vector<base::PutPart> parts_;

@@ -34,7 +34,7 @@ class Stepper {
     Stepper(Wire& wire, Rank job_rank, Recorder* recorder)
         : wire_(wire), job_rank_(job_rank), mover_(wire, job_rank), recorder_(recorder) {}
 
-    /// Reserves memory for the longest step of a program, so that advance() does not allocate.
+    /// Reserves memory for any step of a program, so that advance() does not allocate.
     void reserve(const BoundProgram& program) { mover_.reserve(program); }
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mover_.mapped_bytes(); }
 
@@ -264,8 +264,8 @@ class Stepper {
         // Acquire: pairs with the release of the writer's flag; makes its payload visible.
         if (cell->flag.load(std::memory_order_acquire) == want) return true;
         if (op.team->near(step.peer) != nullptr) return false;
-        wire_.settle(
-            static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(cell) - mover_.own()));
+        wire_.settle(static_cast<std::uint64_t>(reinterpret_cast<const std::byte*>(cell) -
+                                                mover_.own_segment()));
         return cell->flag.load(std::memory_order_acquire) == want;
     }
 

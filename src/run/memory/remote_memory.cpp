@@ -26,7 +26,7 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// Translates an address. With 0 bytes, any is valid. Inlines the usual case, symmetric memory.
+/// Translates an address; with 0 bytes, any. Inlines symmetric memory unless the team has failed.
 [[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::find(
     std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
     Rank peer) {
@@ -46,10 +46,10 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
         if (!named)
             return base::fail(
                 Status::argument,
-                "{}: {}: {} bytes at {} are not in symmetric memory ({} bytes from {}); "
+                "{}: {}: {} bytes at {} are not in symmetric memory ({}..{}) or registered memory; "
                 "peer: rank {}",
-                call, argument, bytes, address, services_.end - services_.heap,
-                static_cast<const void*>(services_.segment + services_.heap), peer);
+                call, argument, bytes, address, fmt::ptr(services_.segment + services_.heap),
+                fmt::ptr(services_.segment + services_.end), peer);
         if (*named) return Target{rank, **named};
         return base::fail(Status::argument, "{}: {}: {}; peer: rank {}", call, argument,
                           named->failure().text, peer);
@@ -60,9 +60,10 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
 static base::Failure exceeds_space(std::string_view call, std::string_view argument,
                                    const Strided& blocks, std::int64_t stride, Rank peer) {
     return base::fail(Status::argument,
-                      "{}: {}: rows of {} blocks of {} bytes at a stride of {} bytes exceed the "
-                      "address space; peer: rank {}",
-                      call, argument, blocks.count, blocks.block_bytes, stride, peer);
+                      "{}: {}: {} blocks of {} bytes at a stride of {} bytes{} exceed the address "
+                      "space of 2^48 bytes; peer: rank {}",
+                      call, argument, blocks.count, blocks.block_bytes, stride,
+                      blocks.rows == nullptr ? "" : ", in several rows,", peer);
 }
 
 /// Translates the address of the first block. Checks the first and the last block of a single row,
@@ -102,7 +103,7 @@ base::Result<RemoteMemory::Target> RemoteMemory::find_word(std::string_view call
     auto target = find(call, argument, address, width, peer);
     if (target && target->remote.address() % width != 0)
         return base::fail(Status::argument,
-                          "{}: {}: {} is not aligned to its {} bytes; peer: rank {}", call,
+                          "{}: {}: {} is not aligned to {} bytes at its owner; peer: rank {}", call,
                           argument, address, width, peer);
     return target;
 }
@@ -113,9 +114,9 @@ static base::Failure null_buffer(std::string_view argument, std::size_t bytes, R
                       unit, bytes, peer);
 }
 
-/// Makes a call of OneSided in this context's stream. `near`: the call only accesses mapped memory,
-/// so it needs no turn. Such calls still poll the engine from time to time, because a program that
-/// polls a word of a local peer must not delay requests of remote ranks.
+/// Makes a call of OneSided in this context's stream. `near`: it only accesses mapped memory, and
+/// does not take the engine's lock. It still polls the engine from time to time, because a program
+/// that polls a word of a local peer must not delay requests of remote ranks.
 template <auto kCall, class... Arguments>
 base::Result<void> RemoteMemory::run_in_stream(bool near, Arguments&&... arguments) {
     if (near)
@@ -158,14 +159,13 @@ base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t b
 }
 
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
-                                             Rank peer) {
-    const auto target =
-        WEFT_TRY(find_blocks("put_strided", "dst", to, BlockSide::target, blocks, peer));
+                                             Rank peer, std::string_view call) {
+    const auto target = WEFT_TRY(find_blocks(call, "dst", to, BlockSide::target, blocks, peer));
     if (blocks.count == 0 || blocks.block_bytes == 0) return {};
     if (!onesided::span_of(blocks, BlockSide::source))
-        return exceeds_space("put_strided", "src", blocks, blocks.from_stride, peer);
+        return exceeds_space(call, "src", blocks, blocks.from_stride, peer);
     if (from == nullptr)
-        return null_buffer("put_strided: src", blocks.block_bytes, peer, "blocks of ");
+        return null_buffer(fmt::format("{}: src", call), blocks.block_bytes, peer, "blocks of ");
     return run_in_stream<&RealOneSided::put_strided>(is_near(target), target.rank, target.remote,
                                                      static_cast<const std::byte*>(from), blocks);
 }
@@ -188,7 +188,7 @@ base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
                                                     std::uint64_t value, bool adds, Rank peer) {
     const auto signal =
         WEFT_TRY(find_word("put_strided_signal", "signal", word, sizeof value, peer));
-    WEFT_TRY(put_strided(to, from, blocks, peer));
+    WEFT_TRY(put_strided(to, from, blocks, peer, "put_strided_signal"));
     // If all memory is mapped, the signal is a store with release order, so it needs no fence.
     const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
     const auto target = find("put_strided_signal", "dst", to, bytes, peer);

@@ -102,7 +102,7 @@ class RemoteMemory {
     [[nodiscard]] base::Result<void> get(void* into, const void* from, std::size_t bytes, Rank peer,
                                          Return when);
     [[nodiscard]] base::Result<void> put_strided(void* to, const void* from, const Strided& blocks,
-                                                 Rank peer);
+                                                 Rank peer, std::string_view call = "put_strided");
     [[nodiscard]] base::Result<void> get_strided(void* into, const void* from,
                                                  const Strided& blocks, Rank peer);
     /// Puts blocks, then changes the peer's word like put_signal().
@@ -142,7 +142,6 @@ class RemoteMemory {
   private:
     friend class Locks;
 
-    /// Memory of a peer.
     struct Target {
         Rank rank = 0;  ///< rank of the job
         RemoteAddress remote = 0;

@@ -122,7 +122,7 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
                           "{}: count: {} words of {} bytes exceed the address space", call,
                           wait.count, wait.width);
     if (reinterpret_cast<std::uintptr_t>(wait.word) % wait.width != 0)
-        return base::fail(Status::argument, "{}: word {} is not aligned to its {} bytes", call,
+        return base::fail(Status::argument, "{}: word at {} is not aligned to {} bytes", call,
                           wait.word, wait.width);
     if (wait.compare > Compare::le)
         return base::fail(Status::argument, "{}: unknown comparison {}, expected 0..{}", call,
