@@ -27,23 +27,23 @@ static_assert(WEFT_DOUBLE == static_cast<int>(Type::float64) &&
               WEFT_LONGDOUBLE_INT == static_cast<int>(Type::longdouble_int) &&
               WEFT_MINLOC == static_cast<int>(Op::minloc));
 
-/// A user operation, by type: the engine's form has the size of an element.
-using Operations = std::array<run::UserOperation, kBuiltinTypes>;
-using HeldOperations = std::shared_ptr<const Operations>;
+/// A user operation, by element type, because run::UserOperation contains the element's size.
+using OperationByType = std::array<run::UserOperation, kBuiltinTypes>;
+using SharedOperation = std::shared_ptr<const OperationByType>;
 
 /// User operations of this process, by number. The table is global, because operation numbers
 /// belong to no runtime.
 class Table {
   public:
-    [[nodiscard]] weft_op add(HeldOperations operations) {
+    [[nodiscard]] weft_op add(SharedOperation operation) {
         const std::lock_guard lock(mutex_);
         do {
             last_ = (last_ + 1) % (WEFT_OP_RANGE - kUserMark);
-        } while (!operations_.try_emplace(kUserMark | last_, operations).second);
+        } while (!operations_.try_emplace(kUserMark | last_, operation).second);
         return static_cast<weft_op>(kUserMark | last_);
     }
-    /// Returns the operations of a number, or nullptr if it is stale.
-    [[nodiscard]] HeldOperations find(weft_op op) {
+    /// Returns the operation with a number, or nullptr if there is none.
+    [[nodiscard]] SharedOperation find(weft_op op) {
         const std::lock_guard lock(mutex_);
         const auto found = operations_.find(static_cast<std::uint32_t>(op));
         return found == operations_.end() ? nullptr : found->second;
@@ -55,7 +55,7 @@ class Table {
 
   private:
     std::mutex mutex_;
-    std::unordered_map<std::uint32_t, HeldOperations> operations_;
+    std::unordered_map<std::uint32_t, SharedOperation> operations_;
     std::uint32_t last_ = 0;  ///< last number, without the mark
 };
 
@@ -68,7 +68,7 @@ Table& table() {
 base::Failure no_such_operation(weft_op op) {
     const auto number = static_cast<std::uint32_t>(op);
     if (number >= kUserMark && number < WEFT_OP_RANGE)
-        return fail(Status::argument, "op: the user operation has been freed");
+        return fail(Status::argument, "op: {:#x} was freed or never created", number);
     if (op == WEFT_OP_NONE) return fail(Status::argument, "op: NONE is not an operation");
     return fail(Status::argument, "op: {} is not an operation", static_cast<int>(op));
 }
@@ -88,7 +88,7 @@ Result<void> set_operation(Call& call, weft_op op) {
         call.op = static_cast<Op>(number);
         return {};
     }
-    const HeldOperations held = (number & kUserMark) != 0 ? table().find(op) : nullptr;
+    const SharedOperation held = (number & kUserMark) != 0 ? table().find(op) : nullptr;
     if (held == nullptr) return no_such_operation(op);
     call.op = Op::user;
     call.user = std::shared_ptr<const void>(held, &(*held)[static_cast<std::size_t>(call.type)]);
@@ -111,7 +111,7 @@ extern "C" weft_status weft_op_create(void (*fn)(const void* in, void* inout, si
     return guarded(__func__, [&]() -> Result<void> {
         if (fn == nullptr) return fail(Status::argument, "fn is NULL");
         if (out == nullptr) return fail(Status::argument, "out is NULL");
-        auto made = std::make_shared<Operations>();
+        auto made = std::make_shared<OperationByType>();
         for (std::size_t type = 0; type < made->size(); ++type) {
             (*made)[type] = {.function = fn,
                              .argument = arg,
