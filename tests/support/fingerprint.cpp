@@ -134,7 +134,7 @@ class Run {
         if (!header_) set_header(program);
         const std::string_view field = unlike(program, *header_);
         if (!field.empty() || program.rank != rank || program.size != input_.ranks)
-            return fail(fmt::format("rank {}: header field {} differs from rank 0", rank,
+            return fail(fmt::format("rank {}: header field '{}' differs from rank 0", rank,
                                     field.empty() ? "rank" : field));
         if (state.started) return true;
         state.started = true;
@@ -258,7 +258,8 @@ class Run {
             return Outcome::wrong;
         }
         if (flag.sender != step.peer) {
-            fail(fmt::format("awaits a slot that rank {} raised", flag.sender));
+            fail(fmt::format("waits for rank {}, but rank {} raised slot {}", step.peer,
+                             flag.sender, step.signal));
             return Outcome::wrong;
         }
         ++flag.use;

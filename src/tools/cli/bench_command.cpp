@@ -146,12 +146,12 @@ base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_
     if (!timed) return timed;
     timed->algorithm = "put";
     const std::uint64_t puts = latency ? PutLatencySubject::kPutsPerCall : stream.total_puts();
-    timed->puts_per_call = static_cast<double>(puts);
+    timed->is_put_bench = true;
     timed->measurement.iterations *= puts;
     lab::Summary& call = timed->measurement.call_us;
     for (double* time : {&call.min, &call.median, &call.p99, &call.max, &call.deviation})
-        *time /= timed->puts_per_call;
-    for (double& time : timed->single_calls_us) time /= timed->puts_per_call;
+        *time /= static_cast<double>(puts);
+    for (double& time : timed->single_calls_us) time /= static_cast<double>(puts);
     return timed;
 }
 
@@ -252,7 +252,7 @@ int bench(const BenchPlan& plan) {
     const int status = report.finish();
     const bool writes = world.rank() == 0 && !plan.request.page.empty();
     runtime.finalize();
-    if (writes) write_file("--html", plan.request.page, report.page(*rows));
+    if (writes) write_file("--html", plan.request.page, report.html_page(*rows));
     return status;
 }
 

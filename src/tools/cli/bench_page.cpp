@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_page.cpp - results of `weft bench` as a page for browsers: plots and a table.
+// bench_page.cpp - results of `weft bench` as an HTML page: plots and a table.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -189,10 +189,11 @@ constexpr const char* kStyle =
 
 }  // namespace
 
-std::string BenchReport::page(std::span<const BenchRow> rows) const {
+std::string BenchReport::html_page(std::span<const BenchRow> rows) const {
     const std::string title =
         fmt::format("{} on {}, {}", plan_.name, counted(head_["ranks"].get<Rank>(), "rank"),
                     counted(head_["nodes"].get<int>(), "node"));
+    const char* const timed = is_put_bench() ? "put" : "call";
     std::string text = fmt::format(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>weft bench: {0}"
         "</title><style>{1}</style></head><body>\n<h1>{0}</h1>\n<p>Provider {2}, {3} loop, {4} "
@@ -200,13 +201,12 @@ std::string BenchReport::page(std::span<const BenchRow> rows) const {
         "on the slowest rank, the median over batches; min, avg and max are over ranks. Every "
         "result was checked.</p>\n",
         lab::escaped(title), kStyle, lab::escaped(json_text(head_["provider"])), plan_.request.loop,
-        plan_.request.buffers, head_["calibrator_ns"].get<double>(), puts() ? "put" : "call");
+        plan_.request.buffers, head_["calibrator_ns"].get<double>(), timed);
     const std::vector<Series> series = series_of(rows);
     text += legend(series);
-    text += Plot(title + (puts() ? ": time of a put in us" : ": time of a call in us"), series,
-                 "median_us", 1)
-                .text();
-    text += puts()
+    text +=
+        Plot(fmt::format("{}: time of a {} in us", title, timed), series, "median_us", 1).text();
+    text += is_put_bench()
                 ? Plot(title + ": bandwidth in GB/s", series, "bandwidth_bytes_per_s", 1e-9).text()
                 : Plot(title + ": bus bandwidth in GB/s", series, "bus_bandwidth_bytes_per_s", 1e-9)
                       .text();

@@ -156,7 +156,7 @@ Json BenchReport::facts_of(const Timed& timed) const {
                {"max_us", call.max},
                {"stddev_us", call.deviation},
                {"checked", timed.measurement.checked}};
-    if (timed.puts_per_call == 0) {
+    if (!timed.is_put_bench) {
         const lab::OverRanks& ranks = timed.measurement.ranks_us;
         facts["rank_min_us"] = ranks.min;
         facts["rank_avg_us"] = ranks.mean;

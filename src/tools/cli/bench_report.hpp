@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bench_report.hpp - results of `weft bench`: JSON, a table made from it, a page, and progress.
+// bench_report.hpp - results of `weft bench`: JSON, a table, an HTML page, and progress.
 //
-// Holds    The page is one file and loads nothing, so it can be mailed or archived.
+// Holds    The HTML page is one file and loads nothing, so it can be mailed or archived.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ inline constexpr std::string_view kMemcpyName = "memcpy";
 struct Timed {
     std::string algorithm;
     std::uint64_t bytes = 0;
+    bool is_put_bench = false;  ///< times and iterations are of a put, not of a call
     lab::Measurement measurement;
-    double puts_per_call = 0;             ///< 0: not a put bench
-    std::vector<double> single_calls_us;  ///< calls timed one by one; empty without --histogram
+    std::vector<double> single_calls_us;  ///< timed one by one; empty without --histogram
 };
 
 struct BenchRow {
     std::string asked;  ///< requested spec, such as auto
-    Json facts;         ///< the element of `results`
+    Json facts;         ///< object of this row in the array `results` of the JSON report
 };
 
 /// Marks the row with the least median. Call it without the rows of --memcpy.
@@ -45,12 +45,13 @@ class BenchReport {
 
     [[nodiscard]] Json facts_of(const Timed& timed) const;
     void add(const BenchRow& row);
-    /// Prints the object. Returns the exit status: kAnswerIsNo if a row has a wrong result.
+    /// With --json prints the object. Returns the exit status: kAnswerIsNo if a result is wrong.
     [[nodiscard]] int finish() const { return rows_.finish(); }
-    [[nodiscard]] std::string page(std::span<const BenchRow> rows) const;
+    /// Returns an HTML page with plots and a table of the rows.
+    [[nodiscard]] std::string html_page(std::span<const BenchRow> rows) const;
 
   private:
-    [[nodiscard]] bool puts() const { return plan_.traits == nullptr; }
+    [[nodiscard]] bool is_put_bench() const { return plan_.traits == nullptr; }
 
     const BenchPlan& plan_;
     Json head_;  ///< members of the object before `results`
@@ -62,7 +63,7 @@ class BenchReport {
 /// Progress on stderr: one line that is overwritten if stderr is a terminal, else one per minute.
 class BenchProgress {
   public:
-    /// prints: false on ranks other than 0; rows: their expected number.
+    /// prints: true on rank 0. rows: expected number.
     BenchProgress(bool prints, std::size_t rows);
 
     void begin(std::string_view algorithm, std::uint64_t bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// output.hpp - writes the launcher's output without blocking it, and the output of ranks with the
-// prefix "[rank] ".
+// output.hpp - writes the launcher's output without blocking the launcher, and adds the prefix
+// "[rank] " to each line of a rank.
 //
 // Idea     A separate thread makes the writes, which block while a pipe is full or a terminal is
 //          halted. The file is not set to non-blocking, because other processes share it.
@@ -30,19 +30,18 @@ class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
     OutputWriter(const OutputWriter&) = delete;
     OutputWriter& operator=(const OutputWriter&) = delete;
 
-    /// Queues the text; never waits.
+    /// Queues the text. If no thread can start, writes what the file accepts now, drops the rest.
     void write(std::string_view text);
-    /// Makes the thread end when all text is written. Does not wait: text may be lost.
+    /// Lets the thread end after the queue. Does not wait: if the process exits, text is lost.
     void close();
-    /// Returns false if the queue is full: the caller should stop reading from ranks. event_file()
-    /// reports a change to true.
+    /// Returns false if the queue is full: the caller should stop reading from ranks.
     [[nodiscard]] bool has_room() const;
     /// Returns true if all text has been written or dropped.
     [[nodiscard]] bool is_idle() const;
     /// Returns true if the file is a pipe without a reader.
     [[nodiscard]] bool has_lost_its_reader() const;
     void wait_until_idle(std::chrono::milliseconds at_most) const;
-    /// Returns an eventfd that counts up when room becomes available or all text is written.
+    /// Returns an eventfd, incremented after each write: then test has_room() and is_idle() again.
     [[nodiscard]] int event_file() const { return event_file_.number(); }
 
   private:
@@ -70,8 +69,8 @@ class LabelPipe {
     /// Makes a pipe whose lines are written to `target`. Sets `pipe_end` to the write end.
     LabelPipe(Rank rank, std::shared_ptr<OutputWriter> target, base::FileDescriptor& pipe_end);
 
-    /// Writes the text that is in the pipe, if the writer has room. At the end of the text closes
-    /// the pipe and returns false.
+    /// Passes on text until the pipe is empty, the writer full, or 16 KiB have been read. Returns
+    /// false after closing the pipe: at its end, or if the output has no reader.
     bool pass_on();
     /// Returns true if pass_on() could write.
     [[nodiscard]] bool has_room() const { return target_->has_room(); }

@@ -334,7 +334,7 @@ std::string malformed(std::span<const Program> programs) {
             return fmt::format("program {} is for rank {}, expected rank {}", i, program.rank, i);
         const std::string_view field = unlike(program, programs[0]);
         if (!field.empty())
-            return fmt::format("rank {}: header field {} differs from rank 0", i, field);
+            return fmt::format("rank {}: header field '{}' differs from rank 0", i, field);
         if (program.size != static_cast<Rank>(programs.size()))
             return fmt::format("{} programs for {} ranks", programs.size(), program.size);
         std::string defect = malformed(program);

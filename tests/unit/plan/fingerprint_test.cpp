@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: fingerprints and symbolic execution give equal verdicts, except on programs with races.
-// Method: both check known algorithms, unchanged and with single mistakes. Handwritten faults have
-// known errors.
+// Goal: verify_by_fingerprints() and the symbolic verify() give equal verdicts, except on programs
+// with races. Method: both check known algorithms, unchanged and with single mistakes. Handwritten
+// faults have known errors.
 #include "tests/support/fingerprint.hpp"
 
 #include <gtest/gtest.h>
@@ -55,10 +55,10 @@ TEST(Fingerprint, OrderIsCheckedOnRequest) {
     }
 }
 
-TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
+TEST(Fingerprint, FirstAndLastTargetsOfAReductionGetTheResult) {
     const auto programs = test::programs_of(
         "rank 0; put to 1 slot 0 from input; wait from 1 slot 0; flush;"
-        "        reduce scratch 0, output = input, slot 0;"
+        "        reduce scratch 0, scratch 1 = input, slot 0; copy output = scratch 0;"
         "rank 1; put to 0 slot 0 from input; wait from 0 slot 0; flush;"
         "        reduce scratch 0, scratch 1, output = slot 0, input");
     const Contract contract = test::allreduce_contract();
@@ -66,7 +66,8 @@ TEST(Fingerprint, EveryTargetOfAReductionGetsTheResult) {
     EXPECT_TRUE(found.valid) << found.error;
 }
 
-/// Mistakes of these five kinds lead to a wrong result or an endless wait, not to a race.
+/// Both verifiers find mistakes of these five kinds in any order of execution. Mistakes of other
+/// kinds cause races that appear only in some orders.
 TEST(Fingerprint, FingerprintsAndSymbolicExecutionFindTheSameMistakes) {
     using enum test::MutationKind;
     int wrong = 0;
@@ -119,7 +120,7 @@ TEST(Fingerprint, ErrorsNameTheFaultAndItsPlace) {
               "not awaited the earlier raise by rank 0"},
           Row{"copy output = input\nput to 1 slot 0 from input\n",
               "wait from 1 slot 0\ncopy output = slot 0\n",
-              "rank 1 step 0 (wait from 1 slot 0) awaits a slot that rank 0 raised"},
+              "rank 1 step 0 (wait from 1 slot 0) waits for rank 1, but rank 0 raised slot 0"},
           Row{"copy output = input\n", "wait from 0 slot 0\ncopy output = slot 0\n",
               "rank 1 step 0 waits forever for slot 0"}}) {
         const std::string text =
@@ -127,26 +128,27 @@ TEST(Fingerprint, ErrorsNameTheFaultAndItsPlace) {
         EXPECT_EQ(error_of(text), row.error) << text;
     }
     EXPECT_EQ(error_of("root 0\nrank 0\n copy output = input\nrank 1\n slots 3\n flush"),
-              "rank 1: header field slots differs from rank 0");
+              "rank 1: header field 'slots' differs from rank 0");
 }
 
-TEST(Fingerprint, ProductsDependOnOrderAndSumsDoNot) {
+TEST(Fingerprint, FingerprintsDependOnOrderOnlyIfOrdered) {
     const Expectation first_three{.unit = 0, .first_rank = 0, .last_rank = 2, .source_unit = 7};
     for (const bool ordered : {false, true}) {
-        Prints prints(5, ordered);
+        // If not ordered, all maps have a = 1, so their product is a sum.
+        Prints fingerprints(/*seed=*/5, ordered);
         const auto product_of = [&](std::initializer_list<Rank> ranks) {
-            Print print{.a = 1, .b = 0};  // the neutral element
-            for (const Rank rank : ranks) print = product(print, prints.leaf(rank, 7));
-            return print;
+            Print result{.a = 1, .b = 0};  // the neutral element
+            for (const Rank rank : ranks) result = product(result, fingerprints.leaf(rank, 7));
+            return result;
         };
-        EXPECT_EQ(prints.expected(first_three), product_of({0, 1, 2}));
-        EXPECT_EQ(prints.expected(first_three) == product_of({1, 0, 2}), !ordered);
-        EXPECT_NE(prints.expected(first_three), product_of({0, 1}));
-        EXPECT_NE(prints.expected(first_three), product_of({0, 1, 2, 2}));
-        EXPECT_NE(prints.expected(first_three), product_of({0, 1, 3}));
-        EXPECT_EQ(prints.expected({.first_rank = 1, .last_rank = 3, .source_unit = 7}),
+        EXPECT_EQ(fingerprints.expected(first_three), product_of({0, 1, 2}));
+        EXPECT_EQ(fingerprints.expected(first_three) == product_of({1, 0, 2}), !ordered);
+        EXPECT_NE(fingerprints.expected(first_three), product_of({0, 1}));
+        EXPECT_NE(fingerprints.expected(first_three), product_of({0, 1, 2, 2}));
+        EXPECT_NE(fingerprints.expected(first_three), product_of({0, 1, 3}));
+        EXPECT_EQ(fingerprints.expected({.first_rank = 1, .last_rank = 3, .source_unit = 7}),
                   product_of({1, 2, 3}));
-        EXPECT_EQ(prints.expected({.first_rank = 0, .last_rank = 1, .source_unit = 7}),
+        EXPECT_EQ(fingerprints.expected({.first_rank = 0, .last_rank = 1, .source_unit = 7}),
                   product_of({0, 1}));
     }
 }

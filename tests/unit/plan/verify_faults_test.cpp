@@ -353,7 +353,7 @@ TEST(VerifyFaults, MissingSynchronizationIsNamed) {
 TEST(VerifyFaults, ProgramsWithDifferentHeadersAreRefused) {
     std::vector<Program> programs = test::dissemination_barrier(3);
     programs[1].depth = 2;
-    EXPECT_EQ(error_of(programs), "rank 1: header field depth differs from rank 0");
+    EXPECT_EQ(error_of(programs), "rank 1: header field 'depth' differs from rank 0");
     programs = test::dissemination_barrier(3);
     std::swap(programs[1], programs[2]);
     EXPECT_EQ(error_of(programs), "program 1 is for rank 2, expected rank 1");
