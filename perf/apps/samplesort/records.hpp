@@ -47,13 +47,13 @@ class Records {
 [[nodiscard]] int compare_keys(std::span<const std::byte> left, std::span<const std::byte> right);
 
 struct Sorted {
-    Records records;                  ///< sorted by key
-    std::vector<std::size_t> places;  ///< index of each record before sorting
+    Records records;                            ///< sorted by key
+    std::vector<std::size_t> original_indices;  ///< [i]: index in the input of records.record(i)
 };
 [[nodiscard]] Sorted sort_records(const Records& records);
 
-/// Merges consecutive sorted blocks of records. `starts`: index of the first record of each block,
-/// then the number of records.
+/// Merges consecutive sorted blocks of records. `starts` has one entry more than there are blocks:
+/// the index of the first record of each block, and at the end the number of records.
 [[nodiscard]] Records merge_blocks(const Records& records, std::span<const std::size_t> starts);
 
 /// Returns the number of records with a smaller key than the previous record.
@@ -68,8 +68,9 @@ struct Digest {
 };
 [[nodiscard]] Digest digest(const Records& records);
 
-/// Parameters of a counter-based generator of records, so that any number of ranks makes the same
-/// file. `distinct`: number of different keys; 0: all keys differ.
+/// Parameters of a counter-based generator: a record depends only on these and its number, so any
+/// division among ranks gives the same records. `distinct`: largest number of different keys; 0: no
+/// limit (all keys of 8 bytes or more differ).
 struct RecordGenerator {
     std::uint64_t seed = 1;
     std::uint64_t distinct = 0;

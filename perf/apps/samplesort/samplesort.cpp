@@ -52,7 +52,7 @@ void declare(CommandLine& line, Options& options) {
                 "Make an input of this number of records first; the file must not exist")
         .within(0, 1'000'000'000);
     line.option("--distinct", options.generator.distinct,
-                "With --make: number of different keys; default: all differ");
+                "With --make: largest number of different keys; default: no limit");
     line.option("--seed", options.generator.seed, "With --make: seed of the records");
 }
 

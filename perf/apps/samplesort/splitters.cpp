@@ -11,7 +11,7 @@ namespace {
 void write_sample(const SortedPart& part, std::size_t index, std::span<std::byte> to) {
     const auto key = part.sorted.records.key(index);
     std::ranges::copy(key, to.begin());
-    const std::uint64_t place = part.first + part.sorted.places[index];
+    const std::uint64_t place = part.first + part.sorted.original_indices[index];
     for (std::size_t byte = 0; byte < sizeof place; ++byte)
         to[key.size() + byte] = static_cast<std::byte>(place >> (8 * (sizeof place - 1 - byte)));
 }

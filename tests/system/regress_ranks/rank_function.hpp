@@ -18,7 +18,8 @@ struct RankFunction {
     int (*run)(const Words& arguments);
 };
 
-/// Runs a job whose ranks run the named function.
+/// Runs a job whose ranks run the named function. options: of `weft run`. arguments: of the
+/// function. settings: environment variables, as NAME=VALUE.
 inline Outcome run_function(const Words& options, const std::string& name,
                             const Words& arguments = {}, const Words& settings = {}) {
     Words program{RANK_PROGRAMS "/weft_regress_ranks_test", "--rank", name};

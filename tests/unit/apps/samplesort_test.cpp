@@ -96,7 +96,7 @@ std::vector<Records> shares_of(const Records& records, int ranks, std::size_t sa
 TEST(Records, SortingIsStable) {
     const Sorted sorted = sort_records(records_of("bb01aa02bb03ab04aa05"));
     EXPECT_EQ(text_of(sorted.records), "aa02aa05ab04bb01bb03");
-    EXPECT_EQ(sorted.places, (std::vector<std::size_t>{1, 4, 3, 0, 2}));
+    EXPECT_EQ(sorted.original_indices, (std::vector<std::size_t>{1, 4, 3, 0, 2}));
 }
 
 TEST(Records, KeysCompareAsUnsignedBytes) {
