@@ -8,8 +8,8 @@
 // Memory   n slots of one block; no scratch.
 // Good for Few ranks, or ranks of one node: each publishes its block once, and all read
 //          it in place.
-// Holds    Synchronizing. All puts of a rank have its rank as number and its block as data. So
-//          they are kShared: local peers may read one published copy.
+// Holds    Synchronizing. Rank p puts its block under number p to all others. Equal numbers and
+//          data make these puts kShared: local peers may read one published copy.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 

@@ -47,8 +47,8 @@ constexpr auto kTypeNames = [] {
     return names;
 }();
 
-/// Returns the index of `name` among the built-in names: all but the last, "user". `what`: "element
-/// type" or "operation", for the failure.
+/// Returns the index of `name` in `names`; ignores the last entry, "user", which is not built in.
+/// `what`: noun for the failure, "element type" or "operation".
 Result<std::size_t> find_name(std::span<const std::string_view> names, std::string_view name,
                               std::string_view what) {
     std::string known;

@@ -49,13 +49,13 @@ static_assert(sizeof(ChoiceSlot) == NodeChoices::kEntryBytes);
 static_assert(NodeChoices::kBytes == SegmentLayout::kChoicesBytes);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// Result of find(). Another key may own the slot, if it has an equal low hash; see await().
+/// find_or_reserve() compares low hashes only: `slot` may have another key, which await() notices.
 struct Found {
     ChoiceSlot* slot = nullptr;  ///< nullptr: no slot is free
-    bool reserved = false;       ///< this rank has reserved it and must publish
+    bool reserved_here = false;  ///< this rank has reserved it and must publish() its choice
 };
 
-Found find(std::byte* table, const Hashes& key) {
+Found find_or_reserve(std::byte* table, const Hashes& key) {
     constexpr std::uint64_t kProbes = 8;
     for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
         const std::uint64_t number = (key.high + probe) % NodeChoices::kEntries;
@@ -102,9 +102,9 @@ base::Result<ChoiceText> NodeChoices::get(
     std::string_view key, const std::function<base::Result<ChoiceText>()>& compute) const {
     if (table_ == nullptr) return compute();
     const Hashes hashes = hashes_of(key);
-    const Found found = find(table_, hashes);
+    const Found found = find_or_reserve(table_, hashes);
     if (found.slot == nullptr) return compute();
-    if (!found.reserved) {
+    if (!found.reserved_here) {
         if (auto entry = await(*found.slot, hashes, wait_)) return *std::move(entry);
         return compute();
     }
