@@ -100,8 +100,7 @@ std::vector<std::pair<MPI_Op, weft_op>> builtin_operations() {
             {MPI_BXOR, WEFT_BXOR}, {MPI_MINLOC, WEFT_MINLOC}, {MPI_MAXLOC, WEFT_MAXLOC}};
 }
 
-/// Returns the type of weft whose elements have this size, for operations of the program; nothing
-/// for other sizes.
+/// Returns an element type of this size, if there is one, to carry data of user-defined operations.
 std::optional<weft_type> type_of_size(std::size_t bytes) {
     for (const weft_type type :
          {WEFT_UINT8, WEFT_UINT16, WEFT_UINT32, WEFT_UINT64, WEFT_CDOUBLE, WEFT_LONGDOUBLE_INT})
@@ -109,8 +108,8 @@ std::optional<weft_type> type_of_size(std::size_t bytes) {
     return std::nullopt;
 }
 
-/// A user operation of MPI on elements of one type, with the signature of weft's operations.
-struct UserCall {
+/// Lets weft call a user-defined MPI operation on elements of `type`; run() is weft's callback.
+struct UserOpAdapter {
     void (*function)();
     Signature signature;
     MPI_Datatype type;
@@ -119,20 +118,19 @@ struct UserCall {
     weft_op ours = WEFT_OP_NONE;
     std::shared_ptr<const MPI_Op> op;  ///< keeps the host's operation
 
-    UserCall() = default;
-    UserCall(const UserCall&) = delete;
-    UserCall& operator=(const UserCall&) = delete;
-    ~UserCall() {
+    UserOpAdapter() = default;
+    UserOpAdapter(const UserOpAdapter&) = delete;
+    UserOpAdapter& operator=(const UserOpAdapter&) = delete;
+    ~UserOpAdapter() {
         if (ours != WEFT_OP_NONE) weft_op_free(&ours);
         if (owns_type) PMPI_Type_free(&type);
     }
 
     void apply(void* in, void* inout, int count) {
         MPI_Fint fortran_type = 0;
-        auto* const c_call = reinterpret_cast<MPI_User_function*>(function);
         switch (signature) {
             case Signature::c:
-                return c_call(in, inout, &count, &type);
+                return reinterpret_cast<MPI_User_function*>(function)(in, inout, &count, &type);
             case Signature::fortran:
                 fortran_type = PMPI_Type_c2f(type);
                 return reinterpret_cast<void (*)(void*, void*, int*, MPI_Fint*)>(function)(
@@ -144,32 +142,32 @@ struct UserCall {
         }
     }
     static void run(const void* in, void* inout, std::size_t count, void* self) {
-        auto& call = *static_cast<UserCall*>(self);
+        auto& adapter = *static_cast<UserOpAdapter*>(self);
         auto* from = static_cast<char*>(const_cast<void*>(in));
         auto* into = static_cast<char*>(inout);
-        constexpr std::size_t kPieceMax = INT_MAX / 2;
+        constexpr std::size_t kPieceMax = INT_MAX / 2;  // a function may add to its count
         for (std::size_t at = 0; at < count; at += kPieceMax) {
-            const std::size_t offset = at * call.element_bytes;
-            call.apply(from + offset, into + offset,
-                       static_cast<int>(std::min(count - at, kPieceMax)));
+            const std::size_t offset = at * adapter.element_bytes;
+            adapter.apply(from + offset, into + offset,
+                          static_cast<int>(std::min(count - at, kPieceMax)));
         }
     }
 };
 
 struct Operation {
-    std::optional<weft_op> builtin;  ///< empty for operations of the program
+    std::optional<weft_op> builtin;  ///< empty: user-defined
     void (*function)() = nullptr;
     Signature signature = Signature::c;
     bool commutative = true;
     std::shared_ptr<const MPI_Op> held;  ///< frees the host's operation when no call uses it
-    std::map<std::uint64_t, std::shared_ptr<UserCall>> by_type;
+    std::map<std::uint64_t, std::shared_ptr<UserOpAdapter>> by_type;
 };
 
 struct Tables {
     HandleMap<MPI_Datatype, TypeFacts> types;
     HandleMap<MPI_Op, Operation> operations;
     bool exact_sums = false;
-    int type_key = MPI_KEYVAL_INVALID;  ///< key of an attribute; forget_type() runs at its deletion
+    int type_key = MPI_KEYVAL_INVALID;  ///< attribute key; freeing a type calls forget_type()
 
     Tables();
 };
@@ -190,8 +188,12 @@ Tables::Tables() {
     for (const auto& [type, element, allowed] : builtin_types()) {
         if (type == MPI_DATATYPE_NULL) continue;
         const std::size_t size = weft_type_size(element);
+        MPI_Aint lower = 0;
+        MPI_Aint extent = 0;
+        PMPI_Type_get_extent(type, &lower, &extent);
+        if (extent != static_cast<MPI_Aint>(size)) continue;  // such as 8-byte Fortran integers
         TypeFacts facts{.size = size,
-                        .extent = static_cast<MPI_Aint>(size),
+                        .extent = extent,
                         .contiguous = true,
                         .element = element,
                         .operations = allowed};
@@ -207,13 +209,12 @@ Tables::Tables() {
         operations.add(op, {.builtin = ours, .held = nullptr, .by_type = {}});
 }
 
-/// Adds a type to the tables. Returns nullptr if the host refuses the type in messages: then it is
-/// no type, or not committed. Reads sizes as MPI_Count: those above 2 GiB do not fit into an int.
+/// Adds a type to the tables. Returns nullptr if the type is invalid or not committed.
 TypeFacts* add_type(MPI_Datatype type) {
     MPI_Count size = 0;
     MPI_Count lower = 0;
     MPI_Count extent = 0;
-    const char unread = 0;  // a message without a receiver is checked, but its data is not read
+    const char unread = 0;  // a send to MPI_PROC_NULL checks the type and reads no data
     if (PMPI_Send(&unread, 1, type, MPI_PROC_NULL, 0, own_comm) != MPI_SUCCESS ||
         PMPI_Type_size_x(type, &size) != MPI_SUCCESS || size == MPI_UNDEFINED ||
         PMPI_Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS)
@@ -226,10 +227,10 @@ TypeFacts* add_type(MPI_Datatype type) {
         facts.blocks = std::make_shared<const BlockList>(std::move(*blocks));
     Tables& all = tables();
     if (!is_predefined(type)) {
-        // Made here, not in the constructor, which may run before MPI is initialized.
+        // Without the attribute, a later type with the same handle would get these facts.
         if (all.type_key == MPI_KEYVAL_INVALID)
             PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &all.type_key, nullptr);
-        PMPI_Type_set_attr(type, all.type_key, nullptr);
+        if (PMPI_Type_set_attr(type, all.type_key, nullptr) != MPI_SUCCESS) return nullptr;
     }
     return &all.types.add(type, facts);
 }
@@ -257,8 +258,8 @@ bool is_builtin_operation(MPI_Op op) {
 
 namespace {
 
-/// Returns true if the host allows a predefined operation on a type. Asks by a reduction of no
-/// elements.
+/// Asks the host, by a reduction of no elements, if it allows a predefined operation on a type.
+/// Returns false if the program has only sessions: errors cannot be caught, so the host is called.
 bool host_allows(MPI_Op op, weft_op ours, MPI_Datatype type, TypeFacts& facts) {
     if ((facts.asked & bit(ours)) == 0) {
         const ReturnedErrors errors;
@@ -271,22 +272,22 @@ bool host_allows(MPI_Op op, weft_op ours, MPI_Datatype type, TypeFacts& facts) {
     return (facts.allowed & bit(ours)) != 0;
 }
 
-/// Makes the operation of weft that calls a user operation on elements of a type.
-std::shared_ptr<UserCall> make_user_call(const Operation& known, MPI_Datatype type,
-                                         std::size_t element_bytes, bool keeps_type) {
-    auto call = std::make_shared<UserCall>();
-    call->function = known.function;
-    call->signature = known.signature;
-    call->type = type;
-    call->element_bytes = element_bytes;
-    call->op = known.held;
-    call->owns_type = keeps_type && PMPI_Type_dup(type, &call->type) == MPI_SUCCESS;
-    // If weft_op_create() fails on this rank only, the call cannot go to the host: the other ranks
-    // would wait in weft. weft refuses WEFT_OP_NONE, and the call returns an error.
-    if (weft_op_create(&UserCall::run, call.get(), known.commutative ? 1 : 0, &call->ours) !=
-        WEFT_OK)
-        call->ours = WEFT_OP_NONE;
-    return call;
+/// Returns an adapter for elements of a type. keeps_type: it needs the type until it is destroyed.
+std::shared_ptr<UserOpAdapter> make_adapter(const Operation& known, MPI_Datatype type,
+                                            std::size_t element_bytes, bool keeps_type) {
+    auto adapter = std::make_shared<UserOpAdapter>();
+    adapter->function = known.function;
+    adapter->signature = known.signature;
+    adapter->type = type;
+    adapter->element_bytes = element_bytes;
+    adapter->op = known.held;
+    adapter->owns_type = keeps_type && PMPI_Type_dup(type, &adapter->type) == MPI_SUCCESS;
+    // If weft_op_create() fails here only, the other ranks have chosen weft, so a call of the host
+    // would deadlock. With WEFT_OP_NONE, the call fails on this rank, and MPI reports the error.
+    if (weft_op_create(&UserOpAdapter::run, adapter.get(), known.commutative ? 1 : 0,
+                       &adapter->ours) != WEFT_OK)
+        adapter->ours = WEFT_OP_NONE;
+    return adapter;
 }
 
 }  // namespace
@@ -312,16 +313,16 @@ Reduction reduction_for(MPI_Op op, MPI_Datatype type, TypeFacts& facts, bool sta
     const bool derived = !element;
     if (derived && facts.contiguous) element = type_of_size(facts.size);
     if (!element) return {.method = Method::combined, .keeps = known->held};
-    std::shared_ptr<UserCall> call;
+    std::shared_ptr<UserOpAdapter> adapter;
     const std::size_t bytes = weft_type_size(*element);
     if (starts && derived) {
-        call = make_user_call(*known, type, bytes, true);
+        adapter = make_adapter(*known, type, bytes, true);
     } else {
-        std::shared_ptr<UserCall>& made = known->by_type[number_of(type)];
-        if (made == nullptr) made = make_user_call(*known, type, bytes, false);
-        call = made;
+        std::shared_ptr<UserOpAdapter>& made = known->by_type[number_of(type)];
+        if (made == nullptr) made = make_adapter(*known, type, bytes, false);
+        adapter = made;
     }
-    return {.method = Method::elements, .type = *element, .op = call->ours, .keeps = call};
+    return {.method = Method::elements, .type = *element, .op = adapter->ours, .keeps = adapter};
 }
 
 void make_sums_exact() {

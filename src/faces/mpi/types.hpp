@@ -75,8 +75,7 @@ void note_user_operation(MPI_Op op, void (*function)(), Signature signature, boo
 /// false if the operation is unknown. Any thread may call.
 [[nodiscard]] bool forget_user_operation(MPI_Op op);
 
-/// Communicator of this rank alone, whose errors are returned; for functions that only work on this
-/// rank's memory.
+/// Communicator of this rank alone that returns errors; for functions that use only local memory.
 inline MPI_Comm own_comm = MPI_COMM_NULL;
 
 /// Guards the tables of types, operations and communicators where several threads make calls.
