@@ -112,8 +112,8 @@ inline constexpr Time kCall = 45'000;
 /// Time to add doubles in a cache, for each byte. Measured on the same machine.
 inline constexpr std::int64_t kReduceByteFs = 20'000;
 
-/// Returns the default costs of memory, for machines without measured ones.
-[[nodiscard]] inline Machine usual_memory() {
+/// Returns a machine with the default costs of memory, to be replaced by measured ones.
+[[nodiscard]] inline Machine default_machine() {
     return {.expose = kExpose,
             .mapped = kMapped,
             .mapped_byte_fs = kMappedByteFs,

@@ -162,7 +162,7 @@ link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs) {
         if (*cost) *price = nanoseconds(**cost);
     if (!costs.has_kernel_copies()) return prices;
     // Remapping saves the difference between a copy by the kernel and a direct copy.
-    const plan::Machine machine = costs.over(plan::usual_memory());
+    const plan::Machine machine = costs.over(plan::default_machine());
     prices.copy_ns = nanoseconds(std::max<plan::Time>(0, machine.kernel_copy - machine.mapped));
     prices.copied_byte_fs = static_cast<std::uint64_t>(
         std::max<std::int64_t>(0, machine.kernel_copy_byte_fs - machine.mapped_byte_fs));

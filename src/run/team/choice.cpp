@@ -300,7 +300,7 @@ plan::Machine machine_over(std::string_view provider) {
     const auto picoseconds = [](std::int64_t nanoseconds) {
         return nanoseconds * plan::kPicosecondsPerNanosecond;
     };
-    plan::Machine machine = plan::usual_memory();
+    plan::Machine machine = plan::default_machine();
     machine.near = plan::kSharedMemory;
     machine.far = {.latency = picoseconds(cost.latency_ns),
                    .issue = picoseconds(cost.issue_ns),

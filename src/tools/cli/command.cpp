@@ -16,8 +16,8 @@
 
 namespace weft::tools {
 
-/// After a failure of all ranks, ranks other than 0 exit a second later: the launcher ends the job
-/// when a rank exits, and rank 0 must print first.
+/// All ranks have equal arguments, so rank 0 prints for all. Other ranks exit a second later: the
+/// launcher ends the job when a rank exits, and rank 0 must print first.
 int run_command(const char* speaker, const std::function<int()>& run) {
     try {
         return run();

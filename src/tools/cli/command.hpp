@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// command.hpp - parts that all commands of `weft` share: declaration, exit status, answer.
+// command.hpp - parts that all commands of `weft` share: declaration, exit status, output.
 //
 // Idea     A command is a set of options and a function that runs after they are read and returns
 //          an exit status. A failure is thrown as an Error; run_command() prints it.
@@ -35,15 +35,15 @@ inline constexpr int kEnvironmentFailed = 3;  ///< no provider, no memory, a ran
 }
 
 /// Calls run() and returns its result. After an Error, prints "speaker: text" to stderr and returns
-/// the exit status of the failure. In a job, only rank 0 prints failures that all ranks share.
+/// the exit status. In a job, only rank 0 prints failures with status kUnusableArguments.
 [[nodiscard]] int run_command(const char* speaker, const std::function<int()>& run);
 
 /// json: prints the object on one line. Otherwise prints a line `name value` for each member, and
 /// `name part value` for each part of a member that is an object.
 void print_answer(const Json& object, bool json);
 
-/// Size limit of a file of programs or operations.
-inline constexpr std::size_t kTextBytesMax = std::size_t{1} << 30;
+/// Size limit in bytes of --program and GOAL files.
+inline constexpr std::size_t kInputBytesMax = std::size_t{1} << 30;
 /// option: the option that names the file, for messages.
 void write_file(const char* option, const std::string& path, const std::string& text);
 /// Replaces a file by renaming a new one, so that no reader sees a part of it.
@@ -74,14 +74,14 @@ void add_json_flag(CLI::App& command, bool& json);
 /// Returns "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)".
 [[nodiscard]] std::string version_line();
 
-/// Returns the number of processors that this process may use, at least 1.
-[[nodiscard]] int usable_processors();
-[[nodiscard]] std::string machine_name();  ///< "host1, 8 processors"
+[[nodiscard]] int usable_processors();     ///< number that this process may use, at least 1
+[[nodiscard]] std::string machine_name();  ///< host and online processors: "host1, 8 processors"
 
 /// program: the program and its arguments; main() fills it before the command runs.
 void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
-/// program: the words for the compiler.
-void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
+void add_mpi_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
+void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& compiler_args,
+                          int& exit_status);
 void add_bench_command(CLI::App& app, int& exit_status);
 void add_fit_command(CLI::App& app, int& exit_status);
 void add_tune_command(CLI::App& app, int& exit_status);
@@ -97,7 +97,6 @@ void add_cost_command(CLI::App& app, int& exit_status);
 void add_formula_command(CLI::App& app, int& exit_status);
 void add_explain_command(CLI::App& app, int& exit_status);
 void add_mpi_check_command(CLI::App& app, int& exit_status);
-void add_mpi_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
 void add_help_command(CLI::App& app, int& exit_status);
 
 }  // namespace weft::tools

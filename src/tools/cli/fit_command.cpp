@@ -105,10 +105,10 @@ void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
     parameters[key("latency_ns")] = rounded(message_ns(kind) - issue_ns(kind) - receive_ns(kind));
     parameters[key("issue_ns")] = rounded(issue_ns(kind));
     parameters[key("receive_ns")] = rounded(receive_ns(kind));
-    parameters[key("ns_per_byte")] = lab::readable_nanoseconds_per_byte(byte_ns(kind, copy_ns));
+    parameters[key("ns_per_byte")] = lab::parseable_nanoseconds_per_byte(byte_ns(kind, copy_ns));
     if (!is_near(kind))
         parameters[key("receive_ns_per_byte")] =
-            lab::readable_nanoseconds_per_byte(receive_byte_ns(kind, copy_ns));
+            lab::parseable_nanoseconds_per_byte(receive_byte_ns(kind, copy_ns));
     parameters[key("slot_ns")] = rounded((kind.calls.slot_us - kind.calls.cell_us) * 1000);
     parameters[key("turn_ns")] = rounded(turn_ns(kind, assumed));
     if (is_near(kind)) parameters["call_ns"] = rounded(kind.calls.alone_us * 1000);
@@ -119,29 +119,29 @@ void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
 /// not exposed), the exposure, and the fixed cost of the copy.
 void add_parameters(Json& parameters, const NearCopies& copies) {
     // In a job of several nodes, the waits include polls of the network.
-    const double waits_ns = lab::fit_line_by_ratio(copies.of_job).intercept * 1000;
+    const double waits_ns = lab::fit_line_relative(copies.of_job).intercept * 1000;
     const double expose_ns = rounded(copies.expose_us.value_or(0) * 1000);
     parameters["expose_ns"] = copies.expose_us ? expose_ns : plan::nanoseconds(plan::kExpose);
     for (const auto& [name, points, exposed_ns, usual] :
          {std::tuple{"mapped", copies.in_place, expose_ns, plan::kMapped},
           {"kernel", copies.by_kernel, 0.0, plan::kKernelCopy}}) {
-        const lab::Line line = lab::fit_line_by_ratio(points);
+        const lab::Line line = lab::fit_line_relative(points);
         // Noise may make this difference of times negative.
         const double fixed_ns = rounded(line.intercept * 1000 - waits_ns - exposed_ns);
         parameters[fmt::format("{}_ns", name)] = fixed_ns > 0 ? fixed_ns : plan::nanoseconds(usual);
         parameters[fmt::format("{}_ns_per_byte", name)] =
-            lab::readable_nanoseconds_per_byte(2 * line.slope * 1000);
+            lab::parseable_nanoseconds_per_byte(2 * line.slope * 1000);
     }
-    const double combined = 2 * lab::fit_line_by_ratio(copies.reduced).slope * 1000;
-    parameters["mapped_reduce_ns_per_byte"] = lab::readable_nanoseconds_per_byte(
+    const double combined = 2 * lab::fit_line_relative(copies.reduced).slope * 1000;
+    parameters["mapped_reduce_ns_per_byte"] = lab::parseable_nanoseconds_per_byte(
         combined - parameters["reduce_ns_per_byte"].get<double>());
 }
 
 void add_parameters(Json& parameters, const OwnMemory& memory) {
-    parameters["copy_ns_per_byte"] = lab::readable_nanoseconds_per_byte(memory.copy_ns_per_byte);
-    parameters["cold_ns_per_byte"] = lab::readable_nanoseconds_per_byte(memory.cold_ns_per_byte);
+    parameters["copy_ns_per_byte"] = lab::parseable_nanoseconds_per_byte(memory.copy_ns_per_byte);
+    parameters["cold_ns_per_byte"] = lab::parseable_nanoseconds_per_byte(memory.cold_ns_per_byte);
     parameters["unpack_ns_per_byte"] =
-        lab::readable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
+        lab::parseable_nanoseconds_per_byte(memory.unpack_ns_per_byte);
     parameters["cache_bytes"] = memory.cache_bytes;
 }
 
@@ -240,7 +240,7 @@ Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
         add_parameters(parameters, kind, costs.memory.copy_ns_per_byte,
                        is_near(kind) ? assumed.near : assumed.far);
     parameters["reduce_ns_per_byte"] =
-        lab::readable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
+        lab::parseable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
     add_parameters(parameters, costs.memory);
     if (costs.adoption) add_parameters(parameters, *costs.adoption);
@@ -288,7 +288,7 @@ Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& ch
 lab::Pass summary_of(const FitPass& pass) {
     lab::Pass summary{.memory_ns = kTypicalBytes * pass.memory.copy_ns_per_byte};
     if (pass.copies) {
-        const lab::Line line = lab::fit_line_by_ratio(pass.copies->in_place);
+        const lab::Line line = lab::fit_line_relative(pass.copies->in_place);
         summary.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
     }
     for (const double flag_us : pass.flags_us) summary.flags_ns.push_back(flag_us * 1000);

@@ -27,7 +27,7 @@ int simulate_file(const GoalArguments& arguments) {
     const lab::ModelParameters model = read_model(arguments.model).wire;
     if (lab::message_model(model).has_two_way())
         fail(Status::unsupported, "--two-way-ns: GOAL files are simulated with one-way costs only");
-    const auto text = need(base::read_file(arguments.file, kTextBytesMax), "file");
+    const auto text = need(base::read_file(arguments.file, kInputBytesMax), "file");
     const auto outcome = need(lab::simulate_goal(text, lab::message_model(model)), arguments.file);
     print_answer({{"file", arguments.file},
                   {"model", lab::name_of(model.model)},

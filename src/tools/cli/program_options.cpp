@@ -334,7 +334,7 @@ ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max)
 std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
                                          const std::string& file) {
     if (!arguments.algorithm.empty()) refuse("--program and --algorithm exclude each other");
-    const auto text = need(base::read_file(file, kTextBytesMax), "--program");
+    const auto text = need(base::read_file(file, kInputBytesMax), "--program");
     auto programs = need(plan::parse_programs(text), file);
     if (programs.empty()) refuse("--program: {} holds no program", file);
     const auto found = static_cast<Rank>(programs.size());

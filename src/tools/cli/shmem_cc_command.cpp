@@ -107,7 +107,7 @@ int compile(const CompileArguments& arguments, const Words& given) {
 
 }  // namespace
 
-void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& program,
+void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& compiler_args,
                           int& exit_status) {
     CLI::App& command =
         add_command(app, "shmem-cc", "compile and link a program of OpenSHMEM, also as oshcc");
@@ -121,8 +121,8 @@ void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& program
         "oshcc, oshc++ and oshrun (weft run) are installed in lib/weft/openshmem/bin.\n"
         "Exit status: that of the compiler, 2 without a source file, 3 if the compiler or the\n"
         "library is missing.");
-    on_run(command, exit_status, [arguments, &program] {
-        return run_command("weft shmem-cc", [&] { return compile(*arguments, program); });
+    on_run(command, exit_status, [arguments, &compiler_args] {
+        return run_command("weft shmem-cc", [&] { return compile(*arguments, compiler_args); });
     });
 }
 

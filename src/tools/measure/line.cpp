@@ -31,7 +31,8 @@ Line fit(std::span<const Point> points, Weight weight_of) {
     WEFT_CHECK(xx > 0, points.size());
     Line line{.slope = xy / xx};
     line.intercept = mean.y - line.slope * mean.x;
-    line.r2 = yy > 0 ? xy * xy / (xx * yy) : 1;
+    const double rounding = 1e-24 * weights * mean.y * mean.y;  // bound of yy if y is constant
+    line.r2 = yy > rounding ? xy * xy / (xx * yy) : 1;
     return line;
 }
 
@@ -41,8 +42,8 @@ Line fit_line(std::span<const Point> points) {
     return fit(points, [](const Point&) { return 1.0; });
 }
 
-Line fit_line_by_ratio(std::span<const Point> points) {
-    // The weight 1 / y^2 makes the squared relative differences count.
+Line fit_line_relative(std::span<const Point> points) {
+    // Weights of 1 / y^2 turn squared residuals into squared relative residuals.
     return fit(points, [](const Point& point) { return 1 / (point.y * point.y); });
 }
 

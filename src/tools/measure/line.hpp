@@ -23,7 +23,7 @@ struct Line {
     double r2 = 0;  ///< fraction of the variance of y that the line explains; 1 if y is constant
 };
 [[nodiscard]] Line fit_line(std::span<const Point> points);
-/// Minimizes relative instead of absolute differences; all y must be positive.
-[[nodiscard]] Line fit_line_by_ratio(std::span<const Point> points);
+/// Minimizes the squares of relative instead of absolute residuals; all y must be positive.
+[[nodiscard]] Line fit_line_relative(std::span<const Point> points);
 
 }  // namespace weft::lab

@@ -26,13 +26,14 @@ TEST(Line, PointsOffTheLineLowerR2) {
     const Line flat = fit_line(std::vector<Point>{{0, 2}, {1, 2}});
     EXPECT_EQ(flat.slope, 0);
     EXPECT_EQ(flat.r2, 1);
+    EXPECT_EQ(fit_line(std::vector<Point>{{1, 0.1}, {2, 0.1}, {4, 0.1}}).r2, 1) << "rounded mean";
 }
 
-TEST(Line, AFitByRatioIsNotDominatedByLargeValues) {
+TEST(Line, ARelativeFitIsNotDominatedByLargeValues) {
     const std::vector<Point> points{{1, 1}, {2, 2}, {1000, 3000}};
     const Line plain = fit_line(points);
     EXPECT_LT(plain.intercept + plain.slope, 0.2) << "a least-squares fit is far from (1, 1)";
-    const Line line = fit_line_by_ratio(points);
+    const Line line = fit_line_relative(points);
     for (const Point& point : std::vector<Point>{{1, 1}, {2, 2}})
         EXPECT_NEAR((line.intercept + line.slope * point.x) / point.y, 1, 0.3) << "x = " << point.x;
 }

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 namespace weft::lab {
@@ -48,7 +49,7 @@ struct FakeSubject {
         return batch != wrong_batch;
     }
     void reduce_max(std::span<double> values) const {
-        for (double& value : values) value *= slower;
+        for (double& value : values) value = std::max(value, value * slower);
     }
 };
 
@@ -64,6 +65,7 @@ TEST(Measuring, IterationsAreSpreadOverTheBatches) {
     EXPECT_DOUBLE_EQ(measurement.call_us.max, 0.1);
     EXPECT_TRUE(measurement.checked);
     EXPECT_EQ(subject.unsynchronized_checks, 0U);
+    ASSERT_EQ(subject.prepared.size(), 11U);
     for (std::size_t i = 0; i < subject.prepared.size(); ++i) EXPECT_EQ(subject.prepared[i], i);
 }
 
@@ -96,7 +98,8 @@ TEST(Measuring, TheTimeLimitHoldsForLongCalls) {
     subject.cost_ns = [](std::uint64_t) { return 20'000'000; };
     subject.calls = 0;
     EXPECT_EQ(measure(subject, {.seconds = 0.2, .warmup = 1000, .batches = 20}).iterations, 10U);
-    // The warm-up may take 8 * 0.2 s, and compares its time after 1, 2, 4 ... 128 calls.
+    // warm_up() stops after 8 * 0.2 s = 1.6 s, but only checks the time after 1, 2, 4 ... calls: 64
+    // calls take 1.28 s, so it stops after 128.
     EXPECT_LE(subject.calls, 128U + 3U + 10U) << "calls of warm-up, calibration and batches";
 }
 
@@ -112,19 +115,22 @@ TEST(Measuring, TheSlowestRankDeterminesTheTime) {
     subject.slower = 3;
     const auto measurement = measure(subject, {.iterations = 20});
     EXPECT_DOUBLE_EQ(measurement.call_us.median, 0.3);
+    EXPECT_DOUBLE_EQ(measurement.ranks_us.min, 0.1);
     EXPECT_DOUBLE_EQ(measurement.ranks_us.max, 0.3);
 }
 
 TEST(Measuring, TheMeansOfTheRanksAreSummarized) {
     struct Adding : FakeSubject {
-        static void sum(std::span<double> values) {  // the other rank is three times slower
-            values[0] *= 4;
-            values[1] *= 2;
+        static void sum(std::span<double> values) {
+            values[0] *= 4;  // sum of the times t and 3 t
+            values[1] *= 2;  // number of ranks
         }
     } subject;
+    subject.slower = 3;
     const auto measurement = measure(subject, {.iterations = 20});
     EXPECT_DOUBLE_EQ(measurement.ranks_us.min, 0.1);
     EXPECT_DOUBLE_EQ(measurement.ranks_us.mean, 0.2);
+    EXPECT_DOUBLE_EQ(measurement.ranks_us.max, 0.3);
 }
 
 TEST(Measuring, SeparatedCallsAreAlignedAndOnlyCallsAreTimed) {

@@ -15,7 +15,7 @@ TEST(SmallCostsInParameters, SmallCostsAreReadBack) {
     EXPECT_FALSE(base::parse_nanoseconds_per_byte(fmt::format("{}", 8.3e-05)).ok());
     for (const double cost :
          {-0.5, -1e-9, 0.0, 1e-9, 8.3e-05, 9.96e-05, 1e-4, 0.000123, 0.0456789123, 0.73, 12.5}) {
-        const double kept = readable_nanoseconds_per_byte(cost);
+        const double kept = parseable_nanoseconds_per_byte(cost);
         EXPECT_NEAR(kept, cost < 0 ? 0 : cost, 1e-4);
         const auto read = base::parse_nanoseconds_per_byte(fmt::format("{}", kept));
         ASSERT_TRUE(read.ok()) << cost;

@@ -16,7 +16,7 @@ base::Result<double> parse_amount(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) || value > 1e15)
-        return base::fail(Status::argument, "'{}' is not a number of at least 0", text);
+        return base::fail(Status::argument, "'{}' must be a number from 0 to 1e15", text);
     return value;
 }
 
@@ -39,8 +39,8 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                  std::string_view value) {
     ModelParameters& wire = parameters.wire;
     // Both `measured` and `wire` have the keys of reductions, so a key may set a cost in both.
-    const base::Result<bool> of_machine = parameters.measured.set(key, value);
-    if (!of_machine) return of_machine.failure();
+    const base::Result<bool> is_machine_key = parameters.measured.set(key, value);
+    if (!is_machine_key) return is_machine_key.failure();
     for (const auto& [name, field] : {std::pair{"latency_ns", &wire.latency},
                                       {"issue_ns", &wire.issue},
                                       {"overhead_ns", &wire.overhead},
@@ -66,7 +66,7 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
     if (key == "static_w") return store(parse_amount(value), parameters.static_w);
     if (key == "descriptor_bytes")
         return store(base::parse_bytes(value), parameters.descriptor_bytes);
-    if (!*of_machine) return base::fail(Status::argument, "unknown key");
+    if (!*is_machine_key) return base::fail(Status::argument, "unknown key (docs/selection.md)");
     return base::Done{};
 }
 
@@ -88,25 +88,25 @@ base::Result<CostParameters> parse_parameters(std::string_view name, std::string
         if (!done) return done.failure().within(where);
     }
     if (parameters.measured.any())
-        parameters.machine = parameters.measured.over(plan::usual_memory());
+        parameters.machine = parameters.measured.over(plan::default_machine());
     return parameters;
 }
 
 std::span<const CostParameters> named_parameters() {
-    // Hoefler and Moor, section 4.1. They derive 8.1 nJ per byte from 8.1 pJ per packet of 2048
-    // bytes, which would be femtojoules per byte. The printed value is used here, as in their
-    // figure 5. Ruefenacht et al., table 1: alpha_p and alpha_r of non-blocking puts on ARCHER.
     static const std::array named{
+        // Hoefler and Moor, section 4.1. The paper prints 8.1 nJ per byte and uses it in figure 5;
+        // its own input, 8.1 pJ per packet of 2048 bytes, would give 4 fJ per byte.
         parse_parameters("infiniband-2007",
                          "model loggp\nlatency_ns 6000\noverhead_ns 4700\nns_per_byte 0.73\n"
                          "message_pj 16.5\nbyte_pj 8100\nstatic_w 0.5\n")
             .value(),
+        // Ruefenacht et al., table 1, non-blocking puts: latency is alpha_p, issue is alpha_r.
         parse_parameters("archer-xc30-min", "latency_ns 1340\nissue_ns 340\n").value(),
         parse_parameters("archer-xc30-median", "latency_ns 1510\nissue_ns 380\n").value()};
     return named;
 }
 
-double readable_nanoseconds_per_byte(double value) {
+double parseable_nanoseconds_per_byte(double value) {
     constexpr double kLeast = 1e-4;  // smaller values are printed with an exponent
     const double kept = std::round(value * 1e6) / 1e6;
     return kept < kLeast ? 0 : kept;

@@ -45,6 +45,6 @@ struct CostParameters {
 
 /// Rounds a time per byte to a form that parse_parameters() accepts: six digits after the point, no
 /// sign; 0 for values below 0.0001, which JSON would print with an exponent.
-[[nodiscard]] double readable_nanoseconds_per_byte(double value);
+[[nodiscard]] double parseable_nanoseconds_per_byte(double value);
 
 }  // namespace weft::lab
