@@ -4,9 +4,9 @@
 
 usage: weft run -n 4 -- python3 heat.py [--rows 400] [--columns 400] [--steps 200] [--check]
 
-Idea     The rows that neighbors need are put into their symmetric halo rows, with a signal that counts the steps. Two
-         halo rows for each side alternate, so a rank never overwrites a row that its neighbor still reads.
-Status: 0 right; 1 with --check, if a cell differs from a computation by rank 0 alone.
+Idea     Each rank puts its first and last row into halo rows of its neighbors, with a signal that holds the number of
+         the step. Two halo rows for each side alternate, so a rank never overwrites a row that its neighbor still reads.
+Status: 0; 1 if --check finds a cell that differs from a computation by rank 0 alone.
 """
 import argparse
 import sys
@@ -41,24 +41,27 @@ def main():
     with weft.Runtime() as job:
         world = job.world
         me, size, plate = world.rank, world.size, start_plate(options.rows, options.columns)
+        if options.rows < size:
+            parser.error(f"--rows {options.rows} must be at least the number of ranks, {size}")
         bounds = [options.rows * rank // size for rank in range(size + 1)]
         band = plate[bounds[me]:bounds[me + 1]].copy()
         halos = world.zeros((2, 2, options.columns))  # above and below, for even and odd steps
-        arrived = world.zeros(2, "u8")                # steps whose row has arrived, from above and from below
+        arrived = world.zeros((2, 2), "u8")  # for each halo row: number of its last step, counted from 1
         above = me - 1 if me > 0 else None
         below = me + 1 if me + 1 < size else None
         for number in range(options.steps):
-            now = number % 2
+            parity = number % 2
+            # A target is named by this rank's array: the row arrives in the upper neighbor's halo below its band.
             if above is not None:
-                world.put_signal(halos[1, now], band[0], arrived[1:2], number + 1, above)
+                world.put_signal(halos[1, parity], band[0], arrived[1, parity:parity + 1], number + 1, above)
             if below is not None:
-                world.put_signal(halos[0, now], band[-1], arrived[0:1], number + 1, below)
+                world.put_signal(halos[0, parity], band[-1], arrived[0, parity:parity + 1], number + 1, below)
             if above is not None:
-                world.wait_until(arrived[0:1], weft.GE, number + 1)
+                world.wait_until(arrived[0, parity:parity + 1], weft.GE, number + 1)
             if below is not None:
-                world.wait_until(arrived[1:2], weft.GE, number + 1)
-            new = step(band, halos[0, now] if above is not None else band[0],
-                       halos[1, now] if below is not None else band[-1])
+                world.wait_until(arrived[1, parity:parity + 1], weft.GE, number + 1)
+            new = step(band, halos[0, parity] if above is not None else band[0],
+                       halos[1, parity] if below is not None else band[-1])
             if above is None:
                 new[0] = band[0]  # edges keep their heat
             if below is None:
