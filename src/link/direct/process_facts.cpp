@@ -97,6 +97,7 @@ class Lines {
 /// returned. path: the target of the descriptor's link in /proc/self/fd.
 bool gives_device_access(const char* number, std::string_view path) noexcept {
     for (const std::string_view device :
+         // lint: allow(provider-name): a device file has the name of its driver
          {"/dev/infiniband/", "/dev/cxi", "/dev/hfi1", "/dev/kgni", "/dev/nvidia", "/dev/kfd",
           "/dev/dri/", "anon_inode:[io_uring]"})
         if (path.starts_with(device)) return true;

@@ -37,9 +37,9 @@ bool map_at(std::uint64_t address, std::uint64_t bytes, int protection, int flag
 
 }  // namespace
 
-std::uint64_t RemappedRange::small_in_large_pages(Pages pages) noexcept {
-    const std::uint64_t first = (pages.begin + kLargePageBytes - 1) / kLargePageBytes;
-    const std::uint64_t large = std::max(first, pages.end / kLargePageBytes) - first;
+std::uint64_t RemappedRange::Pages::small_in_large() const noexcept {
+    const std::uint64_t first = (begin + kLargePageBytes - 1) / kLargePageBytes;
+    const std::uint64_t large = std::max(first, end / kLargePageBytes) - first;
     return large * (kLargePageBytes / kPageBytes);
 }
 
@@ -83,7 +83,7 @@ bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {
     generation_ = generation;
     backs_private_pages_ = false;
     pages_offset_ = kPageBytes;  // with room for a large page: equal to the address modulo 2 MiB
-    if (small_in_large_pages(pages) > 0) pages_offset_ += first_edge % kLargePageBytes;
+    if (pages.small_in_large() > 0) pages_offset_ += first_edge % kLargePageBytes;
     const std::uint64_t bytes = pages_offset_ + pages.bytes() + kPageBytes;
     object_ = KeptFile(open_memory_object(ObjectName(generation).text));
     if (object_.number() >= 0 && ::ftruncate(object_.number(), static_cast<off_t>(bytes)) == 0 &&

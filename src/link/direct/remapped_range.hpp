@@ -179,10 +179,9 @@ class RemappedRange {
         [[nodiscard]] bool overlaps(const Pages& other) const {
             return begin < other.end && other.begin < end;
         }
+        /// Returns the number of small pages that aligned large pages could replace.
+        [[nodiscard]] std::uint64_t small_in_large() const noexcept;
     };
-
-    /// Returns the number of small pages that aligned large pages could replace.
-    [[nodiscard]] static std::uint64_t small_in_large_pages(Pages pages) noexcept;
 
     // For any thread.
 
