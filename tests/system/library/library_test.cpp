@@ -265,14 +265,14 @@ std::vector<Words> rows_of_table(const Outcome& outcome) {
 }
 
 /// The table of WEFT_STATS=1 has a title, two lines of headings, a row for each rank and a row of
-/// sums. The first two words of a row are "weft:" and the rank or "all"; 15 counters follow.
+/// sums. The first two words of a row are "weft:" and the rank or "all"; 16 counters follow.
 TEST(StatisticsTest, TheTableHasARowForEachRankAndTheirSums) {
     const Outcome outcome = run_ranks({"-n", "2"}, {rank_program("direct_abuse")},
                                       {"WEFT_STATS=1", "WEFT_DIRECT=adopt"});
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     const std::vector<Words> rows = rows_of_table(outcome);
     ASSERT_EQ(rows.size(), 6U);
-    constexpr std::size_t kColumns = 15;
+    constexpr std::size_t kColumns = 16;
     for (std::size_t row = 3; row < rows.size(); ++row) {
         ASSERT_EQ(rows[row].size(), 2 + kColumns);
         EXPECT_EQ(rows[row][1], row == 5 ? "all" : std::to_string(row - 3));
