@@ -134,7 +134,8 @@ static void refusals(void) {
     REFUSED(weft_neighbors_create(world, no_member, 1, NULL, 0, &neighbors),
             "sources: -1 is not a member of the team");
     REFUSED(weft_neighbors_create(world, NULL, 0, twice, 2, &neighbors), "named twice");
-    REFUSED(weft_neighbors_create(world, NULL, 1, NULL, 0, &neighbors), "sources: expected");
+    REFUSED(weft_neighbors_create(world, NULL, 1, NULL, 0, &neighbors),
+            "sources is NULL, expected 1 ranks");
     REFUSED(weft_neighbors_create(world, NULL, 0, NULL, 0, NULL), "out is NULL");
     REFUSED(weft_neighbors_on_grid(world, 1, extents, not_periodic, &neighbors), "extents");
     REFUSED(weft_neighbors_on_grid(world, 0, extents, not_periodic, &neighbors), "dimension");
