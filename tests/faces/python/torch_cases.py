@@ -316,13 +316,13 @@ def works(_):
         assert other[0] == size
         late = size - 1
         if me == late:
-            time.sleep(3)
+            time.sleep(1.5)
         group = dist.distributed_c10d._get_default_group()
         if me == 0:
-            refused(f"Rank {late} failed to pass monitoredBarrier in 2000 ms", group.monitored_barrier,
-                    datetime.timedelta(seconds=2), status=weft.Status.TIMEOUT)
+            refused(f"Rank {late} failed to pass monitoredBarrier in 600 ms", group.monitored_barrier,
+                    datetime.timedelta(milliseconds=600), status=weft.Status.TIMEOUT)
         else:
-            refused("monitoredBarrier", group.monitored_barrier, datetime.timedelta(seconds=5),
+            refused("monitoredBarrier", group.monitored_barrier, datetime.timedelta(seconds=3),
                     status=weft.Status.TIMEOUT)
         dist.barrier()
     group = dist.distributed_c10d._get_default_group()
