@@ -165,7 +165,7 @@ typedef enum weft_context_hint WEFT_AS_INT {
 
 /// Makes a context: a second handle of the team, to order and complete some puts and gets
 /// separately. weft_fence() and weft_quiet() of a context cover only puts and gets through this
-/// context; those of the team cover none of them. All functions except weft_team_free() and
+/// context; calls on the team do not cover these. All functions except weft_team_free() and
 /// weft_team_drop() accept a context as a team. Not collective. hints: sum of WEFT_CONTEXT_*, or 0.
 WEFT_API weft_status weft_context_create(weft_team* team, int hints, weft_team** out);
 /// Does a weft_quiet() of the context and frees it. The end of a team frees its contexts.

@@ -249,7 +249,7 @@ class WEFT_API Team : public OneSidedCalls {
     /// @}
 
     /// Makes a context: a second handle of the team. fence() and quiet() of a context cover only
-    /// puts and gets through this context; those of the team cover none of them. Not collective.
+    /// puts and gets through this context; calls on the team do not cover these. Not collective.
     /// The context ends with the team.
     [[nodiscard]] Team make_context();
 

@@ -35,7 +35,7 @@ def median_interval(ratios, error):
 
 
 def verdict(name, ratios, error):
-    """Returns the verdict about side `name`, from the ratios of its times to those of the other side."""
+    """Returns the verdict about side `name`. ratios: its times divided by the other side's."""
     low, high = median_interval(ratios, error)
     chance = sign_test(ratios)
     return {"name": name, "told_apart": chance <= error, "chance": chance, "rounds": len(ratios),

@@ -8,21 +8,30 @@
 namespace weft::mpi {
 
 Recovery::Recovery(MPI_Comm comm, std::vector<int> members, std::int64_t serial, std::int64_t call)
-    : call_(call), calls_(members.size()), requests_(2 * members.size()) {
+    : call_(std::make_unique<std::int64_t>(call)),
+      calls_(members.size()),
+      requests_(2 * members.size()) {
     constexpr std::int64_t kTagMax = 32767;  // MPI allows at least this tag
     const int tag = static_cast<int>(serial % kTagMax);
     for (std::size_t i = 0; i < members.size(); ++i) {
         PMPI_Irecv(&calls_[i], 1, MPI_INT64_T, members[i], tag, comm, &requests_[2 * i]);
-        PMPI_Isend(&call_, 1, MPI_INT64_T, members[i], tag, comm, &requests_[2 * i + 1]);
+        PMPI_Isend(call_.get(), 1, MPI_INT64_T, members[i], tag, comm, &requests_[2 * i + 1]);
     }
 }
 
 Recovery::~Recovery() {
-    for (MPI_Request& request : requests_) {
-        if (request == MPI_REQUEST_NULL) continue;
-        PMPI_Cancel(&request);
-        PMPI_Request_free(&request);
+    bool sends = false;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+        if (requests_[i] == MPI_REQUEST_NULL) continue;
+        if (i % 2 == 0) {  // a receive: after the wait, the library no longer writes to calls_
+            PMPI_Cancel(&requests_[i]);
+            PMPI_Wait(&requests_[i], MPI_STATUS_IGNORE);
+        } else {
+            PMPI_Request_free(&requests_[i]);
+            sends = true;
+        }
     }
+    if (sends) static_cast<void>(call_.release());
 }
 
 bool Recovery::agreed() {

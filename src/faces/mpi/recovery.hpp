@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace weft::mpi {
@@ -24,7 +25,7 @@ class Recovery {
     Recovery(MPI_Comm comm, std::vector<int> members, std::int64_t serial, std::int64_t call);
     Recovery(const Recovery&) = delete;
     Recovery& operator=(const Recovery&) = delete;
-    ~Recovery();  ///< gives up messages that have not come
+    ~Recovery();  ///< gives up messages that have not arrived
 
     /// Waits up to kWaitSeconds for the members' messages, which they send in their next call.
     [[nodiscard]] bool agreed();
@@ -33,8 +34,8 @@ class Recovery {
   private:
     static constexpr double kWaitSeconds = 4;
 
-    std::int64_t call_;
-    std::vector<std::int64_t> calls_;  ///< of the members
+    std::unique_ptr<std::int64_t> call_;  ///< the library may read it until all sends end
+    std::vector<std::int64_t> calls_;     ///< of the members
     std::vector<MPI_Request> requests_;
 };
 

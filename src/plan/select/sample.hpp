@@ -24,8 +24,8 @@ struct Sample {
         std::uint32_t segment = 0;
         Rank peer = kNoRank;
         std::int32_t wire = -1;  ///< number of a wait; of a send, the number of its wait or -1
-        /// Of a wait whose arrival is not known: index of the rank's own send that corresponds to
-        /// the awaited one in the sender's program, or -1.
+        /// For a wait whose arrival is not known: index of this rank's send that corresponds to
+        /// the awaited send in the sender's program, or -1.
         std::int32_t like = -1;
         std::uint64_t key = 0;
         Time work = 0;           ///< of the steps since the last action, and its own

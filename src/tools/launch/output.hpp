@@ -30,7 +30,7 @@ class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
     OutputWriter(const OutputWriter&) = delete;
     OutputWriter& operator=(const OutputWriter&) = delete;
 
-    /// Queues the text. If no thread can start, writes what the file accepts now, drops the rest.
+    /// Queues the text. If no thread can start, writes what fits now and drops the rest.
     void write(std::string_view text);
     /// Lets the thread end after the queue. Does not wait: if the process exits, text is lost.
     void close();

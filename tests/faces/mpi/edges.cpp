@@ -180,7 +180,7 @@ void expect_error(const char* what, int expected_class, Make make) {
     MPI_Comm_free(&comm);
 }
 
-/// Makes a call by a function of PMPI and by that of MPI. Both must have errors of the same class.
+/// Makes a call through PMPI and through MPI. Both must return errors of the same class.
 template <class Function, class Make>
 void expect_error_of_host(const char* what, Function host, Function layer, Make make) {
     int of_host = MPI_SUCCESS;
