@@ -30,6 +30,7 @@ TurnKind turn_for(const base::Settings& settings, int nodes) {
 
 base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment,
                                                        std::unique_ptr<link::Bootstrap> bootstrap) {
+    const bool callers = bootstrap != nullptr;
     const auto refused = [&](const base::Failure& why) {
         if (bootstrap != nullptr) bootstrap->give_up(why.text);
         return why;
@@ -48,8 +49,12 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     base::set_guarded_rank(job.bootstrap->rank());
     std::unique_ptr<Runtime> runtime(
         new Runtime(std::move(*settings), std::move(*measured), std::move(job), *kernels));
-    WEFT_TRY(runtime->reports_.begin(exchange_of(runtime->world())));
+    if (!callers) WEFT_TRY(runtime->begin_reports());
     return runtime;
+}
+
+base::Result<void> Runtime::begin_reports() {
+    return reports_.begin(exchange_of(world()));
 }
 
 Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,

@@ -159,7 +159,7 @@ std::uint64_t RemotePuts::open_deferred(const Deferred& deferred) noexcept {
     deferred_free_.pop_back();
     deferred_open_.push_back(entry);
     deferred_[entry] = deferred;
-    ++*deferred.pending;
+    if (deferred.pending != nullptr) ++*deferred.pending;
     return (std::uint64_t{entry} + 1) << kEntryShift;
 }
 
@@ -173,7 +173,7 @@ void RemotePuts::post_deferred_flags() noexcept {
                    base::Post::again) {
             return false;
         }
-        --*deferred.pending;
+        if (deferred.pending != nullptr) --*deferred.pending;
         deferred_free_.push_back(entry);
         return true;
     });

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/check.hpp"
+#include "base/random.hpp"
 
 namespace weft::run {
 
@@ -105,8 +106,8 @@ class Binder {
     }
     /// Returns a hash of the count, which is never 0.
     [[nodiscard]] static std::uint16_t salt_of(std::uint64_t count) {
-        const std::uint64_t mixed = (count + 1) * 0x9e3779b97f4a7c15ULL;
-        return static_cast<std::uint16_t>((mixed >> 48) | 1U);
+        const auto hash = static_cast<std::uint16_t>(base::mix(count));
+        return hash == 0 ? 1 : hash;
     }
     PairCounts& pair_with(Rank peer) {
         const auto found = std::ranges::find(bound_.pairs, peer, &PairCounts::peer);

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 
 #include "base/clock.hpp"
@@ -85,7 +86,13 @@ class ProgressThread {
         for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
             ::sigdelset(&blocked, fault);
         ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-        std::jthread started([this](std::stop_token stop) { drive(stop); });
+        std::jthread started;
+        try {
+            started = std::jthread([this](std::stop_token stop) { drive(stop); });
+        } catch (const std::system_error& error) {
+            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+            throw std::system_error(error.code(), "the progress thread of WEFT_PROGRESS");
+        }
         ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
         return started;
     }

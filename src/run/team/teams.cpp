@@ -130,6 +130,10 @@ void Teams::remove(Team& team) {
     retired_tick_ = tick_bound();
     at_end_(team);
     services_.engine.remove_team(team.state());
+    if (services_.recorder != nullptr) {  // the addresses of its programs are about to be reused
+        const Turn::Hold hold = services_.engine.take_turn();  // another thread may be recording
+        services_.recorder->forget_programs();
+    }
     std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
     used_regions_ &= ~(std::uint64_t{1} << id);
 }

@@ -93,6 +93,7 @@ void plan_bytes(BenchPlan& plan) {
     const bool puts = is_put_bench(plan.name);
     if (request.pairs != 1 && (!puts || plan.name == "put-latency"))
         refuse("--pairs is only valid with put-rate and put-bandwidth, not {}", plan.name);
+    if (request.pairs == 0) refuse("--pairs: 0, expected 1 or more");
     const std::uint64_t element_bytes = base::size_of(plan.call.type);
     std::string text = request.bytes;
     if (text == BenchRequest::kSweep)

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -15,6 +16,8 @@
 #include "tools/cli/job_command.hpp"
 
 namespace weft::tools {
+
+namespace fs = std::filesystem;
 
 /// All ranks have equal arguments, so rank 0 prints for all. Other ranks exit a second later: the
 /// launcher ends the job when a rank exits, and rank 0 must print first.
@@ -64,9 +67,15 @@ void write_file(const char* option, const std::string& path, const std::string& 
 }
 
 void replace_file(const char* option, const std::string& path, const std::string& text) {
-    const std::string part = path + ".part";
+    std::error_code unknown;
+    const fs::path target = fs::weakly_canonical(path, unknown);  // a link stays a link
+    if (unknown || (fs::exists(target, unknown) && !fs::is_regular_file(target, unknown))) {
+        write_file(option, path, text);  // rename() would remove a device
+        return;
+    }
+    const std::string part = fmt::format("{}.part{}", target.string(), ::getpid());
     write_file(option, part, text);
-    if (std::rename(part.c_str(), path.c_str()) != 0)
+    if (std::rename(part.c_str(), target.c_str()) != 0)
         fail(Status::environment, "{}: cannot write {}", option, path);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -105,7 +106,7 @@ ProgramOutput output_of(const std::string& command) {
 
 base::Result<Json> json_of(const Words& words, double seconds) {
     const ProgramOutput output =
-        output_of(fmt::format("exec timeout --foreground -k 5 {:.0f} env {} 2>&1 </dev/null",
+        output_of(fmt::format("exec timeout --foreground -k 5 {:.0f} {} 2>&1 </dev/null",
                               std::ceil(std::max(seconds, 1.0)), in_quotes(words)));
     // Status 1 is kAnswerIsNo: the object is complete.
     Json found = output.status <= 1 ? object_in(output.text) : Json(Json::value_t::discarded);
@@ -133,12 +134,31 @@ void start_job(Rank ranks, std::optional<Rank> nodes) {
 }
 
 int run_program(const Words& words) {
+    sigset_t awaited;
+    sigset_t before;
+    ::sigemptyset(&awaited);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::sigaddset(&awaited, signal);
+    ::pthread_sigmask(SIG_BLOCK, &awaited, &before);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    ::posix_spawnattr_setsigmask(&attributes, &before);
     pid_t child = 0;
-    const char* const program = words.front().c_str();
-    if (::posix_spawn(&child, program, nullptr, nullptr, pointers_to(words).data(), environ) != 0)
-        fail(Status::environment, "cannot start {}", fmt::join(words, " "));
+    const int refused = ::posix_spawn(&child, words.front().c_str(), nullptr, &attributes,
+                                      pointers_to(words).data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
+    if (refused != 0)
+        fail(Status::environment, "cannot start {}: {}", fmt::join(words, " "),
+             std::strerror(refused));
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    for (pid_t ended = 0; ended == 0;) {
+        siginfo_t arrived;
+        const int signal = ::sigwaitinfo(&awaited, &arrived);
+        // The terminal sends a signal of the kernel to the child, too.
+        if (signal > 0 && signal != SIGCHLD && arrived.si_code <= 0) ::kill(child, signal);
+        ended = ::waitpid(child, &status, WNOHANG);
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return shell_status(status);
 }
 
@@ -183,6 +203,9 @@ Words words_of(const MpiJob& job) {
     if (job.ranks > 0) append(words, {"-n", std::to_string(job.ranks)});
     words.emplace_back("env");
     append(words, job.settings);
+    // env would read a program with an equals sign in its name as a setting.
+    if (job.program.front().find('=') != std::string::npos)
+        append(words, {"sh", "-c", "exec \"$0\" \"$@\""});
     append(words, job.program);
     return words;
 }

@@ -34,7 +34,8 @@ void append(Words& words, const Words& more);
 /// Replaces this process by a job of `ranks` ranks that run the same command line.
 [[noreturn]] void start_job(Rank ranks, std::optional<Rank> nodes);
 
-/// Runs a program with the standard files of this process, and returns its exit status.
+/// Runs a program with the standard files of this process, and returns its exit status. Passes
+/// SIGTERM, SIGINT and SIGHUP on to the program.
 [[nodiscard]] int run_program(const Words& words);
 /// Replaces this process by a program, which is searched in PATH. Returns after a failure, with the
 /// reason in errno.

@@ -9,7 +9,9 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include "tools/cli/command.hpp"
@@ -195,9 +197,13 @@ int main(int argc, char** argv) {
                 fmt::format("a command ({}) is missing", names_of_commands(app)),
                 CLI::ExitCodes::RequiredError);
     } catch (const CLI::ParseError& outcome) {
-        return report_parse_outcome(app, outcome);
+        exit_status = report_parse_outcome(app, outcome);
     } catch (const std::exception& error) {
         fmt::print(stderr, "weft: {}\n", error.what());
+        return kEnvironmentFailed;
+    }
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+        fmt::print(stderr, "weft: cannot write to stdout: {}\n", std::strerror(errno));
         return kEnvironmentFailed;
     }
     return exit_status;

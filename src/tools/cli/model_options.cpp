@@ -46,8 +46,9 @@ base::Result<std::string> lines_of(const std::string& text) {
     const std::size_t first = text.find_first_not_of(" \t\r\n");
     if (first == std::string::npos || text[first] != '{') return text;
     const Json object = lab::read_json(text);
-    if (object.is_discarded() || object.value("schema", "") != run::kParametersSchema ||
-        !object.contains("parameters") || !object["parameters"].is_object())
+    if (object.is_discarded() || !object.contains("schema") ||
+        object["schema"] != run::kParametersSchema || !object.contains("parameters") ||
+        !object["parameters"].is_object())
         return base::fail(Status::argument, "is no JSON object of the schema {}",
                           run::kParametersSchema);
     std::string lines;

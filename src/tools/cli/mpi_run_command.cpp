@@ -4,7 +4,9 @@
 // Idea     The launcher starts `env LD_PRELOAD=LAYER PROGRAM`, so that only the ranks load the
 //          layer, under any launcher.
 // Next     src/faces/mpi/loading.cpp, which reports an inactive layer at the end.
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -56,7 +58,8 @@ int start(const MpiRunArguments& arguments, const Words& program) {
                             .program = program,
                             .launcher = launcher_of(arguments, mpi)});
     words.front() = need(find_program(words.front()));
-    return run_program(words);
+    become_program(words);  // so signals reach the launcher
+    fail(Status::environment, "cannot start {}: {}", words.front(), std::strerror(errno));
 }
 
 }  // namespace

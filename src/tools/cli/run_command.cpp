@@ -54,7 +54,7 @@ void set_ranks(const RunArguments& arguments, JobOptions& job) {
         job.ranks_per_node = need(parse_layout(arguments.layout));
         const std::int64_t sum =
             std::accumulate(job.ranks_per_node.begin(), job.ranks_per_node.end(), std::int64_t{0});
-        if (sum != arguments.ranks.value_or(static_cast<Rank>(sum)))
+        if (arguments.ranks && sum != *arguments.ranks)
             refuse("--layout {} has {} ranks, but -n says {}", arguments.layout, sum,
                    *arguments.ranks);
         if (sum > kRanksMax)

@@ -131,12 +131,13 @@ int verify(const VerifyArguments& arguments) {
     auto programs = programs_of(arguments);
     const auto call = verified_call(arguments, programs.front().size, request);
     publish_to_local_peers(programs, arguments, request);
-    const plan::Verdict verdict =
-        plan::verify({.programs = programs,
-                      .contract = &call.contract,
-                      .elements = request.elements,
-                      .element_bytes = request.element_bytes,
-                      .in_place = call.neighbors == nullptr && !programs.front().pairwise});
+    const bool in_place = call.neighbors == nullptr && !programs.front().pairwise;
+    const plan::Verdict verdict = plan::verify({.programs = programs,
+                                                .contract = &call.contract,
+                                                .elements = request.elements,
+                                                .element_bytes = request.element_bytes,
+                                                .in_place = in_place,
+                                                .mixed = in_place});
     print_answer(to_json(programs.front(), programs.size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }

@@ -48,7 +48,10 @@ Value Values::leaf(Rank rank, std::uint32_t unit) {
 Value Values::reduce(Value left, Value right) {
     const Node& a = nodes_[left];
     const Node& b = nodes_[right];
-    Node node{.left = left, .right = right, .weight = add_mod(a.weight, b.weight)};
+    Node node{.left = left,
+              .right = right,
+              .leaves = a.leaves + std::min(b.leaves, ~a.leaves),
+              .weight = add_mod(a.weight, b.weight)};
     const bool joined = a.first <= a.last && b.first == a.last + 1 && b.first <= b.last;
     if (joined && a.unit == b.unit) {
         node.first = a.first;
@@ -134,7 +137,9 @@ bool Values::each_once_by_weight(Value value, const Expectation& expected) {
     }
     const std::uint64_t below = sums[expected.first_rank];
     const std::uint64_t upto = sums[static_cast<std::size_t>(expected.last_rank) + 1];
-    return nodes_[value].weight == add_mod(upto, kPrime - below);
+    // Without the number, contributions that occur 2^61 times would have the right sum.
+    return nodes_[value].leaves == as_u32(expected.last_rank - expected.first_rank + 1) &&
+           nodes_[value].weight == add_mod(upto, kPrime - below);
 }
 
 std::string Values::difference(Value value, const Expectation& expected) {

@@ -48,6 +48,7 @@ class Values {
         Rank first = 0;  ///< ranks first .. last in rank order; no interval if first > last
         Rank last = -1;
         std::uint32_t unit = 0;    ///< unit of the interval's contributions
+        std::uint32_t leaves = 1;  ///< number of leaves; the largest value also means more
         std::uint64_t weight = 0;  ///< sum of the leaves' random weights
     };
     struct Leaf {

@@ -190,11 +190,28 @@ std::vector<Sharing> sharings(const VerifyInput& input) {
     return list;
 }
 
+/// Returns the reason why the contract cannot be stated in the programs' units; empty if it can.
+std::string unfit_units(const VerifyInput& input) {
+    const Program& first = input.programs.front();
+    if (input.contract == nullptr || first.pairwise) return {};
+    if (input.contract->block_per_rank && first.units % as_u32(first.size) != 0)
+        return fmt::format("units is {}, expected a multiple of the {} ranks", first.units,
+                           first.size);
+    if (first.units != 0 || input.elements == 0) return {};
+    for (Program header : input.programs) {
+        header.units = as_u32(first.size);
+        if (input.contract->output_of(header).count > 0)
+            return fmt::format("units is 0, expected 1 or more for {} elements", input.elements);
+    }
+    return {};
+}
+
 }  // namespace
 
 Verdict verify(const VerifyInput& input) {
     Verdict verdict;
     verdict.error = malformed(input.programs);
+    if (verdict.error.empty()) verdict.error = unfit_units(input);
     if (!verdict.error.empty()) return verdict;
     const Sizes sizes(input.programs, input.elements);
     Values values(input.programs.front().size, input.seed);

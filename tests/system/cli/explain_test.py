@@ -204,11 +204,13 @@ class Explain(unittest.TestCase):
                 json.dump({"schema": "weft-parameters-1", "parameters": {"near_latency_ns": 300.5}}, file)
             self.assertEqual(answer(self, "simulate", "barrier", "--algorithm", "dissemination", "--ranks", "2",
                                     "--params", path)["makespan_ns"], 300.5)
-            with open(path, "w") as file:
-                file.write("{}")
             call = ("barrier", "--ranks", "2", "--params")
-            check_refusals(self, (((*call, path), "schema"),
-                                  ((*call, "infiniband-2007"), "has no costs of local and remote puts")), "explain")
+            check_refusals(self, (((*call, "infiniband-2007"), "has no costs of local and remote puts"),), "explain")
+            deep = '{"schema": "weft-parameters-1", "parameters": {"a": %s}}' % ("[" * 200000 + "]" * 200000)
+            for text in ("{}", '{"schema": 5, "parameters": {}}', deep):
+                with open(path, "w") as file:
+                    file.write(text)
+                check_refusals(self, (((*call, path), "is no JSON object of the schema weft-parameters-1"),), "explain")
 
     def test_equal_layouts_give_equal_answers(self):
         call = ("allreduce", "--ranks", "12", "--bytes", "1K", "--hosts", "3", "--processors", "4")

@@ -8,8 +8,10 @@ import pty
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -45,6 +47,20 @@ class LauncherArguments(unittest.TestCase):
             done = weft("run", *words)
             self.assertEqual(done.returncode, 2)
             self.assertIn("the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...", done.stderr)
+
+
+class Signals(unittest.TestCase):
+    def test_a_stopped_tune_stops_its_job(self):
+        with tempfile.TemporaryDirectory() as folder:
+            words = [WEFT, "tune", "barrier", "--ranks", "2", "--seconds", "60", "--output", folder + "/tuning.json"]
+            with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tune:
+                children = Path(f"/proc/{tune.pid}/task/{tune.pid}/children")
+                while not children.read_text(encoding="utf-8"):
+                    time.sleep(0.01)
+                job = int(children.read_text(encoding="utf-8"))
+                tune.send_signal(signal.SIGTERM)
+                self.assertEqual(tune.wait(timeout=30), 128 + signal.SIGTERM)
+            self.assertFalse(Path(f"/proc/{job}").exists())
 
 
 class Tools(unittest.TestCase):

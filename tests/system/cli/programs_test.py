@@ -27,6 +27,18 @@ class Verify(unittest.TestCase):
         self.assertEqual(verdict["bytes_total"], 23 * 1024)
         self.assertEqual(verdict["error"], "")
 
+    def test_units_must_fit_the_ranks(self):
+        programs = weft("show", "allgather", "--algorithm", "ring", "--ranks", "3").stdout
+        self.assertIn("units 3\n", programs)
+        for units, expected in ((0, "units is 0, expected 1 or more"), (2, "expected a multiple of the 3 ranks")):
+            idle = [line for line in programs.replace("units 3\n", f"units {units}\n").splitlines()
+                    if not line.startswith("  ")]
+            with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+                file.write("\n".join(idle) + "\n")
+                file.flush()
+                verdict = self.verdict("allgather", "--program", file.name, "--bytes", "24", status=1)
+            self.assertIn(expected, verdict["error"])
+
     def test_placement_paper_breaks_rank_order(self):
         arguments = ("allreduce", "--algorithm", "m3g2a2,n3g2a2", "--ranks", "7")
         self.assertTrue(self.verdict(*arguments)["ordered"])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: mistyped words and invalid values are refused with a suggestion or the expected values; calls with counts work.
 # Method: run weft with mistyped and invalid arguments.
+import subprocess
 import tempfile
 import unittest
 
@@ -56,6 +57,19 @@ class Suggestions(unittest.TestCase):
 
 
 class Refusals(unittest.TestCase):
+    def test_output_that_cannot_be_written_is_an_error(self):
+        for arguments in (("--version",), ("help", "run"), ("explain", "allreduce", "--ranks", "4", "--json")):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([WEFT, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, timeout=30,
+                                      check=False)
+            self.assertEqual(done.returncode, 3, arguments)
+            self.assertIn("weft: cannot write to stdout: No space left on device", done.stderr)
+
+    def test_numbers_of_ranks_and_pairs_are_checked(self):
+        check_refusals(self, (
+            (("run", "--layout", "2147483647,2147483647", "true"), "4294967294 ranks, at most"),
+            (("bench", "put-rate", "-n", "2", "--pairs", "0"), "--pairs: 0, expected 1 or more")))
+
     def test_an_unknown_provider_is_refused(self):
         check_refusals(self, ((("explain", "allreduce", "--ranks", "4", "--provider", "nosuch"),
                                "--provider: no cost data for provider 'nosuch'; known: cxi,"),))

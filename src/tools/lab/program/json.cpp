@@ -8,6 +8,10 @@
 
 namespace weft::lab {
 
+namespace {
+constexpr int kDepthMax = 32;  // arrays and objects in each other; the files of weft have fewer
+}
+
 std::string json_text(const Json& value) {
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -18,7 +22,13 @@ void print_json(const Json& value) {
 }
 
 Json read_json(const std::string& text) {
-    return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    bool too_deep = false;  // copies and dump() recurse into nested values
+    const auto at_depth = [&](int depth, Json::parse_event_t, const Json&) {
+        too_deep |= depth > kDepthMax;
+        return !too_deep;
+    };
+    Json read = Json::parse(text, at_depth, /*allow_exceptions=*/false);
+    return too_deep ? Json(Json::value_t::discarded) : read;
 }
 
 }  // namespace weft::lab

@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::string json_text(const Json& value);
 /// Prints the value on a line of stdout.
 void print_json(const Json& value);
-/// Parses the text; is_discarded() is true if it is not valid JSON.
+/// Parses the text; is_discarded() is true if it is not valid JSON or is nested too deeply.
 [[nodiscard]] Json read_json(const std::string& text);
 
 }  // namespace weft::lab
