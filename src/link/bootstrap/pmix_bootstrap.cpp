@@ -110,23 +110,27 @@ class Value {
     pmix_value_t* value_ = nullptr;
 };
 
+/// Reads a key that a process of this server may have published. Does not wait for the key.
+pmix_status_t get_now(const pmix_proc_t& process, const std::string& key, Value& value) {
+    const bool immediate = true;
+    pmix_info_t info;
+    PMIx_Info_load(&info, PMIX_IMMEDIATE, &immediate, PMIX_BOOL);
+    const pmix_status_t status = PMIx_Get(&process, key.c_str(), &info, 1, value.receive());
+    PMIX_INFO_DESTRUCT(&info);
+    return status;
+}
+
 /// Polls until the process has published the key, or until an error.
 pmix_status_t await_key(const pmix_proc_t& process, const std::string& key) {
     std::chrono::microseconds pause(100);
     constexpr std::chrono::microseconds kLongestPause(10'000);
-    const bool immediate = true;
-    pmix_info_t info;
-    PMIx_Info_load(&info, PMIX_IMMEDIATE, &immediate, PMIX_BOOL);
-    pmix_status_t status = PMIX_SUCCESS;
     while (true) {
         Value value;
-        status = PMIx_Get(&process, key.c_str(), &info, 1, value.receive());
-        if (status != PMIX_ERR_NOT_FOUND) break;
+        const pmix_status_t status = get_now(process, key, value);
+        if (status != PMIX_ERR_NOT_FOUND) return status;
         std::this_thread::sleep_for(pause);
         pause = std::min(2 * pause, kLongestPause);
     }
-    PMIX_INFO_DESTRUCT(&info);
-    return status;
 }
 
 class PmixBootstrap final : public Bootstrap {
@@ -151,6 +155,7 @@ class PmixBootstrap final : public Bootstrap {
         }
         job->size_ = static_cast<Rank>(ranks);
         job->look_for_witness();
+        WEFT_TRY(job->take_serial());
         if (job->serial_ > 0) WEFT_TRY(job->await_server_ranks());
         watch_launcher();
         return std::unique_ptr<Bootstrap>(std::move(job));
@@ -332,16 +337,31 @@ class PmixBootstrap final : public Bootstrap {
     [[nodiscard]] std::string full_key(std::string_view key) const {
         return fmt::format("weft.{}.{}", serial_, key);
     }
-    /// Returns the number of earlier runtimes in this process. PMIx keeps published data of a
-    /// process until the end of the job, even after finalization. So each runtime publishes
-    /// under different keys. Ranks make their runtimes in the same order, so the number is equal
-    /// on all of them.
-    static std::uint32_t next_serial() {
-        static std::atomic<std::uint32_t> joined{0};
-        return joined.fetch_add(1, std::memory_order_relaxed);
+    /// Sets serial_, and publishes the number for a later process of this rank. Other threads of
+    /// the process do not join at the same time.
+    [[nodiscard]] base::Result<void> take_serial() {
+        constexpr const char* kKey = "weft.runtimes";
+        static std::optional<std::uint32_t> next;
+        if (!next) {
+            Value earlier;
+            const bool found = get_now(self_, kKey, earlier) == PMIX_SUCCESS;
+            next = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
+        }
+        serial_ = (*next)++;
+        pmix_value_t value = {};
+        value.type = PMIX_UINT32;
+        value.data.uint32 = *next;
+        if (const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, kKey, &value);
+            status != PMIX_SUCCESS)
+            return pmix_failure("counting the runtimes of the job", status);
+        return {};
     }
 
-    const std::uint32_t serial_ = next_serial();
+    /// Number of earlier runtimes of this rank, also in earlier processes, as when a script runs
+    /// several programs in one job. PMIx keeps published data until the end of the job. So each
+    /// runtime publishes under different keys. Ranks make their runtimes in the same order, so the
+    /// number is equal on all of them.
+    std::uint32_t serial_ = 0;
     pmix_proc_t self_ = {};
     Rank size_ = 0;
     std::optional<pmix_rank_t> witness_;  ///< rank of the witness; nullopt: none was announced

@@ -6,7 +6,10 @@
  *          and allgather() below, in shared memory.
  * Checks   weft_init_with() does not wait for a rank that could not start. Freeing a team does not
  *          wait for other members, and frees its table entry. A team needs no other ranks. */
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -119,6 +122,28 @@ static void check_teams(void) {
     }
 }
 
+/* Replaces pthread_create() of the process: fails if `threads_fail` is set. */
+static int threads_fail;
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*start)(void*),
+                   void* arg) {
+    int (*create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+    *(void**)&create = dlsym(RTLD_NEXT, "pthread_create");
+    return threads_fail ? EAGAIN : create(thread, attributes, start, arg);
+}
+
+/* Rank 2 cannot start its progress thread. With a trace, ranks that start make a collective call,
+ * and must not make it before all have started. */
+static void check_missing_thread(weft_bootstrap given) {
+    const char* const traced[] = {"WEFT_TRACE=/tmp", "WEFT_PROGRESS=thread", NULL};
+    given.settings = traced;
+    threads_fail = my_rank == 2;
+    const weft_status refused = weft_init_with(&given, &runtime);
+    threads_fail = 0;
+    CHECK(refused == (my_rank == 2 ? WEFT_ERR_ENVIRONMENT : WEFT_ERR_PEER));
+    CHECK(strstr(weft_last_error(), my_rank == 2 ? "the progress thread of WEFT_PROGRESS"
+                                                 : "rank 2 could not start") != NULL);
+}
+
 static int run_rank(struct group* all) {
     const char* const invalid[] = {"WEFT_BANKS=3", NULL};
     weft_bootstrap given = {.struct_bytes = sizeof given,
@@ -134,6 +159,7 @@ static int run_rank(struct group* all) {
     CHECK(refused == (my_rank == 2 ? WEFT_ERR_ARGUMENT : WEFT_ERR_PEER));
     CHECK(my_rank == 2 || strstr(weft_last_error(), "rank 2 could not start") != NULL);
     CHECK(strstr(weft_last_error(), "WEFT_BANKS") != NULL);
+    check_missing_thread(given);
     given.settings = NULL;
     given.struct_bytes = 1;
     REFUSED(weft_init_with(&given, &runtime), "struct_bytes");

@@ -406,6 +406,12 @@ INSTANTIATE_TEST_SUITE_P(Layouts, GiantsTest,
                          testing::Values(launch_of(1, 1), launch_of(2, 1), launch_of(2, 2)),
                          [](const auto& chosen) { return chosen.param.name; });
 
+TEST(MessagesTest, NetworksWithCountersCarryMessages) {
+    const Outcome outcome = run_ranks({"-n", "2", "--nodes", "2"}, {rank_program("messages")},
+                                      {"WEFT_PROVIDER=sockets", "WEFT_NOTIFY=counter"});
+    expect_success(outcome, "2 ranks: all messages are right\n");
+}
+
 TEST(CallersJobTest, RanksStartWithoutALauncher) {
     const Outcome outcome = run_command({rank_program("callers_job")});
     expect_success(outcome, "4 ranks: teams made by their members work\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the README shows the program hello.cpp, which works, and a job starts and ends quickly.
+// Goal: the README shows the program hello.cpp, which works, and a job starts and ends quickly. A
+// job can run several programs in turn.
 // Method: compare the texts; time 20 launches. The fastest launch must take less than 0.1 s. The
 // median may take 2 s, because the machine may be busy.
 #include <fmt/format.h>
@@ -57,6 +58,20 @@ TEST(StartupTest, TwoRanksStartAndEndFast) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
     EXPECT_LT(seconds.front(), 0.1);
 #endif
+}
+
+TEST(StartupTest, AJobMayRunSeveralProgramsInTurn) {
+    const std::string hello = rank_program("hello");
+    const Words programs{"sh", "-c", fmt::format("{0} && {0} && {0}", hello)};
+    std::string expected;
+    for (int program = 0; program < 3; ++program) expected += "3 ranks, sum 6\n";
+    const Outcome outcome = run_ranks({"-n", "3"}, programs);
+    EXPECT_EQ(outcome.status, 0) << outcome.errors;
+    EXPECT_EQ(outcome.output, expected);
+    if (const auto other = run_under_mpirun(3, programs)) {
+        EXPECT_EQ(other->status, 0) << other->errors;
+        EXPECT_EQ(other->output, expected);
+    }
 }
 
 TEST(StartupTest, TheCommandInTheReadmeRuns) {
