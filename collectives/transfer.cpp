@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/transfer.hpp"
 
+#include <algorithm>
+
 #include "collectives/notation/cursor.hpp"
 #include "collectives/registry.hpp"
 
@@ -39,9 +41,12 @@ base::Result<LocalTransfer> local_transfer(const AlgorithmSpec& spec, std::uint6
 
 AlgorithmSpec with_local_puts(std::string_view collective, AlgorithmSpec spec) {
     const auto algorithm = find_algorithm(collective, spec);
-    if (algorithm.ok() && (*algorithm)->parameter(kNearParameter.name) != nullptr &&
-        spec.find(kNearParameter.name) == nullptr)
+    if (!algorithm.ok() || (*algorithm)->parameter(kNearParameter.name) == nullptr) return spec;
+    const auto given = std::ranges::find(spec.parameters, kNearParameter.name, &SpecParameter::key);
+    if (given == spec.parameters.end())
         spec.parameters.push_back({.key = std::string(kNearParameter.name), .value = "put"});
+    else if (given->value == "auto")
+        given->value = "put";
     return spec;
 }
 

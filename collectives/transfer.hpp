@@ -54,8 +54,8 @@ inline constexpr Parameter kNearParameter{
 /// of the longest payload that a rank would put to a local peer.
 [[nodiscard]] base::Result<LocalTransfer> local_transfer(const AlgorithmSpec& spec,
                                                          std::uint64_t bytes);
-/// Returns the spec for ranks that cannot access each other's memory. It adds `near=put` if the
-/// algorithm has the parameter and the spec does not give it.
+/// Returns the spec for ranks that cannot access each other's memory: with `near=put` in place of
+/// `near=auto` or no value, if the algorithm has the parameter.
 [[nodiscard]] AlgorithmSpec with_local_puts(std::string_view collective, AlgorithmSpec spec);
 
 }  // namespace weft::collectives

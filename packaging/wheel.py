@@ -4,7 +4,8 @@
 
 usage: wheel.py INSTALLED_TREE VERSION OUTPUT_FOLDER
 
-Holds    All libraries of weft are in the folder of the package, so their search path becomes that folder.
+Holds    All libraries of weft are in the folder of the package, so their search path becomes that folder. The command
+         is there, too, because it loads the network module from its own folder; a script executes it.
 """
 import base64
 import hashlib
@@ -13,6 +14,15 @@ import sys
 import zipfile
 from pathlib import Path
 
+# pip replaces "#!python" by the path of the interpreter.
+COMMAND = b"""#!python
+import importlib.util
+import os
+import sys
+
+program = os.path.join(os.path.dirname(importlib.util.find_spec("weft").origin), "weft")
+os.execv(program, [program, *sys.argv[1:]])
+"""
 OLD_PATH, NEW_PATH = b"$ORIGIN/../../..\0", b"$ORIGIN\0"
 
 
@@ -28,7 +38,8 @@ def contents(tree, info, version, tag):
         yield f"weft/{path.name}", data, 0o644
     for name in ("libweft.so.0", "weft_fabric.so"):
         yield f"weft/{name}", next(tree.rglob(name)).read_bytes(), 0o644
-    yield f"weft-{version}.data/scripts/weft", (tree / "bin/weft").read_bytes(), 0o755
+    yield "weft/weft", (tree / "bin/weft").read_bytes(), 0o755
+    yield f"weft-{version}.data/scripts/weft", COMMAND, 0o755
     yield f"{info}/METADATA", (f"Metadata-Version: 2.1\nName: weft\nVersion: {version}\nRequires-Dist: numpy\n"
                                "Summary: collectives and one-sided communication for numpy and torch\n"
                                "License: BSD-3-Clause\nRequires-Python: >=3.9\n").encode(), 0o644

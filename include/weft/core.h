@@ -313,8 +313,9 @@ WEFT_API weft_status weft_reduce_scatter(weft_team* team, const void* in, void* 
 // may change them when the call, or the start or preparation of a request, has returned. Any count
 // may be 0; a buffer without elements may be NULL. WEFT_IN_PLACE works as above, with this rank's
 // block at its displacement. If sender and receiver pass different counts for a block, the receiver
-// gets WEFT_ERR_ARGUMENT and a text with both ranks and counts. A member that expects 0 elements
-// does not wait for the block, and gets no error.
+// gets WEFT_ERR_ARGUMENT and a text with both ranks and counts. The check compares hashes of 16
+// bits, so it misses one such error in 65,536. A member that expects 0 elements does not wait for
+// the block, and gets no error.
 
 /// in: `count` elements. The root's out gets `counts[r]` elements of rank r at
 /// `displacements[r]`. Only the root's counts, displacements and out are used. `count` of rank r

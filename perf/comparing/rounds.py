@@ -81,7 +81,7 @@ def times_by_size(side, cell, timeout):
 def reasons_of_flag(before_ns, after_ns, foreign):
     """Returns the reasons for flagging a round: calibrator, load, both or none. foreign: load of other programs."""
     reasons = []
-    if max(before_ns, after_ns) > CALIBRATOR_FACTOR * min(before_ns, after_ns):
+    if None in (before_ns, after_ns) or max(before_ns, after_ns) > CALIBRATOR_FACTOR * min(before_ns, after_ns):
         reasons.append("calibrator")
     if foreign > FOREIGN_LIMIT:
         reasons.append("load")
@@ -123,10 +123,23 @@ def make_round(cell, sides, options, left_out, failures, failed_before):
     return times
 
 
+def calibrate(calibrator):
+    """Returns the calibrator's time in ns; None if it failed, as on a very busy machine."""
+    try:
+        return calibrator.measure_ns()
+    except CannotRun as error:
+        report(f"calibrator: {error}")
+        return None
+
+
+def describe_ns(time_ns):
+    return "none" if time_ns is None else f"{time_ns:.0f}"
+
+
 def describe_progress(cell, sides, entry):
     first = cell.sizes[0]
     return (", ".join(f"{side.name} {found[first][0]:.3f} us" for side, found in zip(sides, entry["times"]) if found)
-            + f" (calibrator {entry['before_ns']:.0f}, {entry['after_ns']:.0f} ns; "
+            + f" (calibrator {describe_ns(entry['before_ns'])}, {describe_ns(entry['after_ns'])} ns; "
             + f"others {entry['foreign']:.2f} processors)"
             + (f" FLAGGED: {', '.join(entry['flagged'])}" if entry["flagged"] else ""))
 
@@ -140,7 +153,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
     """
     allowance.begin_cell()
     rounds, left_out, failures = [], set(), []
-    before_ns = calibrator.measure_ns()
+    before_ns = calibrate(calibrator)
     while len(undisturbed(rounds)) < options.rounds and len(rounds) < 2 * options.rounds:
         if len(rounds) >= options.rounds and not allowance.has_time():
             report(f"{cell}: no time left for disturbed rounds")
@@ -148,7 +161,7 @@ def measure_cell(cell, sides, calibrator, options, allowance):
         other_load = OtherLoad()
         times = make_round(cell, sides, options, left_out, failures, allowance.failed_before)
         foreign = other_load.processors()
-        after_ns = calibrator.measure_ns()
+        after_ns = calibrate(calibrator)
         rounds.append({"before_ns": before_ns, "after_ns": after_ns, "foreign": foreign, "times": times,
                        "flagged": reasons_of_flag(before_ns, after_ns, foreign)})
         report(f"{cell}: round {len(rounds)} ({options.rounds} wanted): "
@@ -225,7 +238,8 @@ def make_row(cell, size, rounds, peers, options, failures=()):
         "weft_spread": spread(weft_times),
         "peer_spread": spread(peer_times),
         "checked": all(side[size][1] for entry in rounds for side in entry["times"] if side),
-        "calibrator_ns": median_or_none([value for entry in used for value in (entry["before_ns"], entry["after_ns"])]),
+        "calibrator_ns": median_or_none([value for entry in used for value in (entry["before_ns"], entry["after_ns"])
+                                         if value is not None]),
         "flagged_rounds": len(rounds) - len(undisturbed(rounds)),
         "flagged_counted": any(entry["flagged"] for entry in used),
         "failures": list(failures),

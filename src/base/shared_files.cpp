@@ -31,17 +31,26 @@ namespace {
 
 constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
+constexpr std::size_t kDigits = 32;    ///< hexadecimal digits of a name after kStart
 constexpr int kLockTries = 2000;       ///< attempts to lock the folder, at intervals of 1 ms
 constexpr int kKeeperPoll_ms = 5;      ///< interval of a keeper's checks whether its owner lives
 constexpr int kKeeperRemove_ms = 1;    ///< interval of a keeper's attempts to remove the name
 constexpr int kKeeperStart_ms = 2000;  ///< longest wait until a keeper is ready
+
+/// Returns true for the names that SharedFile::reserve() makes, also with a provider's suffix.
+bool is_reserved(std::string_view name) {
+    if (!name.starts_with(kStart) || name.size() < kStart.size() + kDigits) return false;
+    return std::ranges::all_of(name.substr(kStart.size(), kDigits), [](char digit) {
+        return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
+    });
+}
 
 std::vector<std::string> names_in_folder() {
     std::vector<std::string> names;
     DIR* const list = ::opendir(kFolder);
     if (list == nullptr) return names;
     while (const dirent* entry = ::readdir(list)) {
-        if (std::string_view(entry->d_name).starts_with(kStart)) names.emplace_back(entry->d_name);
+        if (is_reserved(entry->d_name)) names.emplace_back(entry->d_name);
     }
     ::closedir(list);
     return names;

@@ -6,6 +6,7 @@
 #include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -62,6 +64,7 @@ HandlerMemory& memory() {
 
 constexpr std::chrono::nanoseconds kPauseMin = std::chrono::milliseconds(50);
 constexpr std::chrono::nanoseconds kPauseMax = std::chrono::seconds(5);
+constexpr int kTimeoutStatus = 3;   // exit status after a wait that ends the job
 constexpr int kPausePerCheck = 20;  ///< pause / processor time of a check
 
 void write_to(int file, std::string_view text) noexcept {
@@ -223,6 +226,10 @@ void SigtermReport::set_stage(const char* stage) noexcept {
     if (entry_ != nullptr) entry_->stage = stage;
 }
 
+const char* SigtermReport::stage() const noexcept {
+    return entry_ != nullptr ? entry_->stage.load() : nullptr;
+}
+
 /// Writes the text that the handler cannot be reading, then publishes it.
 void SigtermReport::set_detail(std::string_view detail) noexcept {
     if (entry_ == nullptr) return;
@@ -245,8 +252,11 @@ StatusRequest& SigtermReport::status_request() noexcept {
     return entry_ != nullptr ? entry_->status_request : unused_request_;
 }
 
-StartWatch::StartWatch(SigtermReport& report, Rank me)
-    : report_(report), node_(link::processes_of_this_node(me)) {
+StartWatch::StartWatch(SigtermReport& report, const StartWatchOptions& options)
+    : report_(report),
+      options_(options),
+      node_(options.finds_missing ? std::optional(link::processes_of_this_node(options.rank))
+                                  : std::nullopt) {
     sigset_t all, before;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -267,19 +277,47 @@ StartWatch::~StartWatch() {
 /// Checks the ranks repeatedly. With many ranks on a node, a check takes long, and all ranks check.
 /// So each rank pauses for 20 times the processor time of its check.
 void StartWatch::watch(const std::stop_token& stop) noexcept {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    const bool reports = options_.report_ns != 0;
+    std::chrono::nanoseconds next_report(options_.report_ns);
     try {
         std::unique_lock lock(mutex_);
-        std::chrono::nanoseconds pause = kPauseMin;
+        std::chrono::nanoseconds pause = node_ ? kPauseMin : kPauseMax;
+        if (reports) pause = std::min(pause, next_report);
         while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
             if (stop.stop_requested()) return;
-            const std::chrono::nanoseconds begun = base::thread_cpu_time();
-            missing_ = node_.missing();
-            report_.set_detail(missing_);
-            pause = std::clamp(kPausePerCheck * (base::thread_cpu_time() - begun), kPauseMin,
-                               kPauseMax);
+            if (node_) {
+                const std::chrono::nanoseconds begun = base::thread_cpu_time();
+                missing_ = node_->missing();
+                report_.set_detail(missing_);
+                pause = std::clamp(kPausePerCheck * (base::thread_cpu_time() - begun), kPauseMin,
+                                   kPauseMax);
+            } else {
+                pause = kPauseMax;
+            }
+            const auto waited = Clock::now() - start;
+            if (reports && waited >= next_report) {
+                report_wait(waited);
+                next_report = 2 * waited;
+            }
+            if (reports) pause = std::min(pause, next_report - waited);
         }
     } catch (const std::exception&) {  // no memory: no more checks
     }
+}
+
+/// Start-up of many ranks may take longer than waits in calls should. So it ends a job only if a
+/// rank is missing.
+void StartWatch::report_wait(std::chrono::nanoseconds waited) const {
+    const char* const stage = report_.stage();
+    const bool ends = options_.ends_job && !missing_.empty();
+    base::write_line(fmt::format("weft: rank {}: {}{}{} (start-up has taken {} s{})", options_.rank,
+                                 stage != nullptr ? stage : "start-up",
+                                 missing_.empty() ? "" : "; ", missing_,
+                                 std::chrono::duration_cast<std::chrono::seconds>(waited).count(),
+                                 ends ? "; WEFT_TIMEOUT_ACTION=abort ends the job" : ""));
+    if (ends) std::_Exit(kTimeoutStatus);
 }
 
 std::string StartWatch::missing() {

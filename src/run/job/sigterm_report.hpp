@@ -9,8 +9,11 @@
 //          data is the only process-wide state in the library.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -36,6 +39,8 @@ class SigtermReport {
     void set_file(int file) noexcept;
     /// Sets the reason of a wait outside of the engine, as a string literal. Null: no wait.
     void set_stage(const char* stage) noexcept;
+    /// Returns the reason of a wait outside of the engine; null: no wait.
+    [[nodiscard]] const char* stage() const noexcept;
     /// Sets details that the report adds to the stage. Empty: none.
     void set_detail(std::string_view detail) noexcept;
     /// Prints the engine's answer. Ends the process unless another runtime must still answer.
@@ -53,15 +58,24 @@ class SigtermReport {
     StatusRequest unused_request_;  ///< without an entry: never set by the handler
 };
 
-/// Detects ranks of this node that end while a job starts, with a thread that blocks signals.
+/// What a StartWatch does.
+struct StartWatchOptions {
+    Rank rank = 0;                ///< of this process, from the launcher's environment
+    bool finds_missing = true;    ///< looks for ranks of this node that have ended
+    std::uint64_t report_ns = 0;  ///< time after which it reports that start-up waits; 0: never
+    bool ends_job = false;        ///< a report about a missing rank ends this process with status 3
+};
+
+/// Watches the start of a job, with a thread that blocks signals: detects ranks of this node that
+/// end, and reports long waits.
 ///
 /// A launcher may end a job without naming the rank that caused it. mpirun of Open MPI often does
 /// so if a rank ends before all have joined, and sends SIGKILL so soon after SIGTERM that the
 /// handler has no time to check ranks. Under Slurm, PMIx ends the wait, without the cause.
 class StartWatch {
   public:
-    /// `me` is this rank, from the launcher's environment. `report` must outlive this object.
-    StartWatch(SigtermReport& report, Rank me);
+    /// `report` must outlive this object.
+    StartWatch(SigtermReport& report, const StartWatchOptions& options);
     ~StartWatch();
 
     /// Returns a text about the ranks that had ended at the last check; empty if there were none.
@@ -69,10 +83,12 @@ class StartWatch {
 
   private:
     void watch(const std::stop_token& stop) noexcept;
+    void report_wait(std::chrono::nanoseconds waited) const;
 
     SigtermReport& report_;
-    link::RankProcesses node_;
-    std::mutex mutex_;  ///< protects missing_; also used by sleep_
+    const StartWatchOptions options_;
+    std::optional<link::RankProcesses> node_;  ///< nullopt: not StartWatchOptions::finds_missing
+    std::mutex mutex_;                         ///< protects missing_; also used by sleep_
     std::string missing_;
     std::condition_variable_any sleep_;  ///< never notified: the stop of thread_ ends its wait
     std::jthread thread_;

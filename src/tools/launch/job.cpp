@@ -41,7 +41,7 @@ constexpr auto kLastMessageWait = std::chrono::seconds(1);
 LaunchedJob::~LaunchedJob() {
     signal_ranks(SIGKILL);
     const auto limit = running_ == 0 || ranks_are_given_up_ ? std::chrono::seconds(0) : kGrace;
-    (void)end_descendants(guardian_ ? guardian_->pid() : 0, limit);
+    (void)end_descendants(spared_, limit);
     for (const auto& writer : writers_)
         if (writer != nullptr) writer->close();
 }
@@ -60,6 +60,7 @@ void LaunchedJob::start() {
                                    .signals = &signals_.inherited()};
     folder_.emplace();
     guardian_.emplace(GuardedJob{.folder = folder_->path(), .job_name = name});
+    spared_.push_back(guardian_->pid());
     restrain_hwloc();
     server_ = PmixServer::start({.ranks = options_.ranks,
                                  .ranks_per_node = options_.ranks_per_node,
@@ -169,7 +170,7 @@ int LaunchedJob::watch() {
 
 /// Kills processes that ranks have started and not waited for.
 void LaunchedJob::end_remaining_processes() {
-    for (const pid_t pid : end_descendants(guardian_->pid(), kGrace))
+    for (const pid_t pid : end_descendants(spared_, kGrace))
         print_message(
             fmt::format("weft run: process {}, started by a rank, {}\n", pid, why_it_runs(pid)));
 }

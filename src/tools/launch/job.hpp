@@ -32,7 +32,8 @@ namespace weft::tools {
 
 class LaunchedJob {
   public:
-    explicit LaunchedJob(const JobOptions& options) : options_(options) {}
+    explicit LaunchedJob(const JobOptions& options)
+        : options_(options), spared_(children_of_this_process()) {}
     ~LaunchedJob();
     LaunchedJob(const LaunchedJob&) = delete;
     LaunchedJob& operator=(const LaunchedJob&) = delete;
@@ -92,6 +93,9 @@ class LaunchedJob {
     base::FileDescriptor watched_;  ///< the epoll set
     std::optional<ScratchFolder> folder_;
     std::optional<Guardian> guardian_;
+    /// The guardian, and children that this process had before the job, when it ran another program
+    /// (exec in a shell).
+    std::vector<pid_t> spared_;
     PmixServer* server_ = nullptr;  ///< never destroyed: the server exists until the process ends
     std::vector<RankProcess> processes_;        ///< for each rank
     std::shared_ptr<OutputWriter> writers_[2];  ///< standard output and error; may be one writer

@@ -59,17 +59,6 @@ bool executable(const std::string& path) {
            ::access(path.c_str(), X_OK) == 0;
 }
 
-/// Returns the children of all threads of this process; none without /proc.
-std::vector<pid_t> children_of_this_process() {
-    std::vector<pid_t> children;
-    std::error_code error;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
-        std::ifstream file(task.path() / "children");
-        for (pid_t child = 0; file >> child;) children.push_back(child);
-    }
-    return children;
-}
-
 /// folder: the thread's folder in /proc. Returns nothing if it does not exist.
 std::optional<bool> thread_is_ending(const std::string& folder) {
     constexpr unsigned long kExiting = 4;  // PF_EXITING of the kernel
@@ -91,6 +80,16 @@ std::optional<bool> thread_is_ending(const std::string& folder) {
 }
 
 }  // namespace
+
+std::vector<pid_t> children_of_this_process() {
+    std::vector<pid_t> children;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+        std::ifstream file(task.path() / "children");
+        for (pid_t child = 0; file >> child;) children.push_back(child);
+    }
+    return children;
+}
 
 std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
     std::vector<char*> pointers;
@@ -196,14 +195,16 @@ std::optional<ProcessEnd> end_without_reaping(pid_t pid) {
                       .killed = by_signal && end.si_status != SIGPIPE};
 }
 
-std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit) {
+std::vector<pid_t> end_descendants(std::span<const pid_t> spared, std::chrono::milliseconds limit) {
     using Clock = std::chrono::steady_clock;
     const auto deadline = Clock::now() + limit;
     auto pause = kFirstPause;
     std::vector<pid_t> remaining;
     while (true) {
         remaining = children_of_this_process();
-        std::erase(remaining, spared);
+        std::erase_if(remaining, [&](pid_t child) {
+            return std::ranges::find(spared, child) != spared.end();
+        });
         for (const pid_t child : remaining) ::kill(child, SIGKILL);
         // Orphans of killed children become children of this process: the next search finds them.
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {

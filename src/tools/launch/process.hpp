@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,11 +65,15 @@ struct ProcessEnd {
 /// Returns how a child has ended; nothing if it has not. Does not reap the child.
 [[nodiscard]] std::optional<ProcessEnd> end_without_reaping(pid_t pid);
 
-/// Kills and reaps all children of this process except `spared`, and the orphans that become its
-/// children. Without /proc, only reaps children that have ended. Returns the processes that still
-/// run after `limit`: they belong to other users (a rank may have changed its user), or are blocked
-/// in the kernel.
-[[nodiscard]] std::vector<pid_t> end_descendants(pid_t spared, std::chrono::milliseconds limit);
+/// Returns the children of all threads of this process; none without /proc.
+[[nodiscard]] std::vector<pid_t> children_of_this_process();
+
+/// Kills all children of this process except `spared`, and the orphans that become its children,
+/// and reaps all that have ended. Without /proc, only reaps. Returns the processes that still run
+/// after `limit`: they belong to other users (a rank may have changed its user), or are blocked in
+/// the kernel.
+[[nodiscard]] std::vector<pid_t> end_descendants(std::span<const pid_t> spared,
+                                                 std::chrono::milliseconds limit);
 
 /// Returns the reason why SIGKILL has not ended a process, for messages.
 [[nodiscard]] std::string why_it_runs(pid_t pid);

@@ -126,6 +126,7 @@ class Jobs(unittest.TestCase):
                            check=True)
             with zipfile.ZipFile(next(folder.glob("weft-0.1.0-*.whl"))) as wheel:
                 wheel.extractall(folder / "packages")
+                command = wheel.read("weft-0.1.0.data/scripts/weft").decode()
                 self.assertEqual(len(wheel.read("weft-0.1.0.dist-info/RECORD").splitlines()), len(wheel.namelist()))
             shutil.rmtree(folder / "tree")
             program = folder / "where.py"
@@ -135,6 +136,14 @@ class Jobs(unittest.TestCase):
             status, out = job(2, program=program, nodes=2, packages=folder / "packages")
             self.assertEqual(status, 0, out)
             self.assertIn(f"2 {folder}/packages/weft/libweft.so.0\n", out)
+            # The installer of a wheel keeps this permission.
+            (folder / "packages/weft/weft").chmod(0o755)
+            (folder / "command.py").write_text(command, encoding="utf-8")
+            done = subprocess.run([sys.executable, str(folder / "command.py"), "run", "-n", "2", "--nodes", "2", "--",
+                                   str(folder / "packages/weft/weft"), "bench", "barrier", "--seconds", "0.01"],
+                                  env={**os.environ, "PYTHONPATH": str(folder / "packages")}, capture_output=True,
+                                  text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Interface(unittest.TestCase):

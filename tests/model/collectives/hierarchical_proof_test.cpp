@@ -5,6 +5,8 @@
 // proves results on nodes of every shape.
 #include <algorithm>
 
+#include "collectives/notation/spec.hpp"
+#include "collectives/transfer.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/model/collectives/node_proof.hpp"
 
@@ -235,6 +237,15 @@ TEST(HierarchicalProof, NetworkRoundsEqualThoseOfTheNetPart) {
         EXPECT_EQ(rounds_of("barrier", "hierarchical"),
                   prove("barrier", "dissemination", {.size = nodes}).rounds);
         EXPECT_EQ(rounds_of("broadcast", "hierarchical:net=(flat)"), 1U);
+    }
+}
+
+TEST(HierarchicalProof, RanksWithoutDirectAccessPutBlocks) {
+    for (const char* spec : {"hierarchical", "hierarchical:near=auto", "hierarchical:near=put"}) {
+        const collectives::AlgorithmSpec puts =
+            collectives::with_local_puts("allgather", *collectives::parse_spec(spec));
+        ASSERT_EQ(puts.parameters.size(), 1U) << spec;
+        EXPECT_EQ(puts.parameters[0].value, "put") << spec;
     }
 }
 

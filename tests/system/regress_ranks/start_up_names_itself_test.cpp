@@ -50,10 +50,21 @@ TEST(StartUp, AnExitedRankIsNamed) {
     expect_report(1, "rank 1 \\(process [0-9]+\\) is gone");
 }
 
+TEST(StartUp, AMissingRankEndsTheJobOnRequest) {
+    const std::string script =
+        "[ $PMIX_RANK = 1 ] && exec env -u PMIX_RANK sleep 60; exec " + rank_program("hello");
+    const auto outcome =
+        run_under_mpirun(2, {"sh", "-c", script}, {"WEFT_TIMEOUT=1", "WEFT_TIMEOUT_ACTION=abort"});
+    if (!outcome) GTEST_SKIP() << "mpirun is not installed";
+    EXPECT_EQ(outcome->status, 3);
+    EXPECT_NE(outcome->errors.find("rank 1 has no process (start-up has taken"), std::string::npos)
+        << outcome->errors;
+}
+
 /// Prints the missing rank of a job of two. No launcher runs: the environment claims the job.
 int wait_for_peers(const Words&) {
     run::SigtermReport report;
-    run::StartWatch watch(report, 0);
+    run::StartWatch watch(report, {.rank = 0});
     std::string missing;
     for (int attempt = 0; attempt < 200 && missing.empty(); ++attempt) {
         ::poll(nullptr, 0, 50);
