@@ -112,7 +112,7 @@ class Engine {
     void wait(Operation& op) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        drive_until([&] { return op.ended(); });
+        drive_until([&] { return op.ended(); }, [&] { return op.place(); });
     }
 
     /// Makes a blocking call. Returns false if it failed; then failure() has the reason.
@@ -142,9 +142,11 @@ class Engine {
             ~Described() { text = nullptr; }
         } const described{describe_await_ = std::ref(describe)};
         const base::Failure* why = nullptr;
+        PlacedWait own;
         while ((why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
             if (!poll_now()) external_.drive();
             if (ended() && deaths().death_of(involved) == nullptr) return true;
+            check_own(own, [] { return 0; });
             pause();
             if (turn_.divided()) describe_await_ = std::ref(describe);  // another wait may be set
         }
@@ -229,14 +231,26 @@ class Engine {
 
     /// Polls until ended() returns true. After each poll, even a successful one, nothing more can
     /// advance, so this rank pauses or yields. If ranks share processors, peers can then send data.
-    template <class Ended>
-    void drive_until(Ended ended) {
+    /// place() returns a number that changes when the awaited call advances.
+    template <class Ended, class Place = int (*)()>
+    void drive_until(
+        Ended ended, Place place = [] { return 0; }) {
         if (ended()) return;
         idle_ = {};  // restarts the watchdog's time of this wait
-        for (;; pause()) {
+        for (PlacedWait own;; pause()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
+            check_own(own, place);
         }
+    }
+
+    /// Checks this thread's wait if calls of other threads, which restart `idle_`, may go on.
+    template <class Place>
+    void check_own(PlacedWait& own, Place place) {
+        if (!turn_.divided() || !watchdog_.is_due(++own.state.failures)) return;
+        if (!own.moved_to(place()) &&
+            !watchdog_.check(own.state, teams_, [&] { return describe_running(); }))
+            give_up();
     }
 
     void pause() {
@@ -261,7 +275,7 @@ class Engine {
         op.recorded.blocking = true;
         // A call that needs no data from peers usually ends without a poll of the network.
         if (++calls_ % kProgressEvery != 0) advance_all();
-        drive_until([&] { return op.ended(); });
+        drive_until([&] { return op.ended(); }, [&] { return op.place(); });
         const bool succeeded = op.state != Operation::State::failed;
         if (!succeeded) failure_ = op.failure;
         detach(op);
@@ -360,17 +374,9 @@ class Engine {
     }
 
     void begin(Operation& op) {
-        op.state = Operation::State::running;
+        op.begin();
         op.team->remember(op.epoch, {op.program, op.digest});
-        op.lanes.clear();
-        for (const plan::Lane& lane : op.program->lanes)
-            op.lanes.push_back({plan::begin_of(lane, op.program->segments)});
-        if (op.scratch.size() < op.program->scratch_bytes)
-            op.scratch.resize(op.program->scratch_bytes);
-        op.packed_used = 0;
-        const std::size_t exposed = std::size_t{op.program->exposes} * op.program->segments;
-        if (op.exposed.size() < exposed) op.exposed.resize(exposed);
-        if (exposed != 0) stepper_.expose(op);
+        if (op.program->exposes != 0) stepper_.expose(op);
         running_.push_back(&op);
     }
 

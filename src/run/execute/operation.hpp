@@ -80,6 +80,25 @@ struct Operation {
     std::function<void()> finish;
     bool finished = false;  ///< `finish` has run
 
+    /// Prepares the first step of each lane.
+    void begin() {
+        state = State::running;
+        lanes.clear();
+        for (const plan::Lane& lane : program->lanes)
+            lanes.push_back({plan::begin_of(lane, program->segments)});
+        if (scratch.size() < program->scratch_bytes) scratch.resize(program->scratch_bytes);
+        packed_used = 0;
+        const std::size_t payloads = std::size_t{program->exposes} * program->segments;
+        if (exposed.size() < payloads) exposed.resize(payloads);
+    }
+    /// Returns a number that changes when a lane advances.
+    [[nodiscard]] std::uint64_t place() const {
+        std::uint64_t place = static_cast<std::uint64_t>(state);
+        for (const LaneCursor& lane : lanes)
+            place = 31 * (31 * (31 * place + lane.at) + lane.segment) + lane.resume;
+        return place;
+    }
+
     void run_finish() {
         if (finish && !std::exchange(finished, true)) finish();
     }

@@ -39,6 +39,19 @@ struct WaitState {
     unsigned reports = 0;  ///< number of reports about this wait
 };
 
+/// A wait for a call, and the call's place at the last check.
+struct PlacedWait {
+    WaitState state;
+    std::uint64_t place = 0;
+
+    /// Restarts the time of the wait if the call has advanced to another place. Returns true then.
+    bool moved_to(std::uint64_t now_at) {
+        if (now_at == place) return false;
+        *this = {.state = {}, .place = now_at};
+        return true;
+    }
+};
+
 /// Description of a waiting lane, for reports and inquiries.
 struct WaitingLane {
     TeamState* team = nullptr;

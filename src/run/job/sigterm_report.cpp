@@ -280,7 +280,9 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
     const bool reports = options_.report_ns != 0;
-    std::chrono::nanoseconds next_report(options_.report_ns);
+    std::chrono::nanoseconds next_report = std::chrono::years(1);  // times in ns may overflow
+    if (options_.report_ns < static_cast<std::uint64_t>(next_report.count()))
+        next_report = std::chrono::nanoseconds(options_.report_ns);
     try {
         std::unique_lock lock(mutex_);
         std::chrono::nanoseconds pause = node_ ? kPauseMin : kPauseMax;

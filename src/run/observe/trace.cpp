@@ -361,9 +361,12 @@ base::Result<std::string> write_trace(const std::string& folder,
         writer.add_arrows();
         count = out.count();
     }
-    if (std::fflush(file.get()) != 0 || std::ferror(file.get()) != 0)
-        return base::fail(Status::environment, "WEFT_TRACE={}: {}: {}", folder, path,
-                          std::strerror(errno));
+    if (std::fflush(file.get()) != 0 || std::ferror(file.get()) != 0) {
+        const base::Failure why = base::fail(Status::environment, "WEFT_TRACE={}: {}: {}", folder,
+                                             path, std::strerror(errno));
+        std::remove(path.c_str());  // a truncated trace is of no use, and fills the disk
+        return why;
+    }
     std::string text = fmt::format(
         "trace of {} ranks: {}: {} events; open it at "
         "https://ui.perfetto.dev",

@@ -54,7 +54,8 @@ const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
         return nullptr;
     const Turn::Hold hold = engine_.take_turn();
-    failure_ = engine_.failure();
+    // A failed call fails its team. Engine::failure() may be that of another thread's call by now.
+    failure_ = state_->failure;
     return &failure_;
 }
 

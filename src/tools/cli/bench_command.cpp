@@ -264,6 +264,7 @@ int run_bench(const BenchRequest& request) {
     }
     if (!is_in_job()) {
         if (request.ranks) start_job(*request.ranks, request.nodes);
+        if (request.nodes) refuse("--nodes needs -n (the number of ranks)");
         fmt::print(stderr,
                    "weft bench: 1 rank; for more: weft bench ... -n N, or weft run -n N -- "
                    "weft bench ...\n");

@@ -94,6 +94,7 @@ std::string in_quotes(const Words& words) {
 }
 
 ProgramOutput output_of(const std::string& command) {
+    ::signal(SIGCHLD, SIG_DFL);  // if ignored, as under some supervisors, pclose() would fail
     std::FILE* const pipe = ::popen(command.c_str(), "re");
     if (pipe == nullptr) fail(Status::environment, "a shell cannot be started");
     ProgramOutput output;
@@ -134,6 +135,7 @@ void start_job(Rank ranks, std::optional<Rank> nodes) {
 }
 
 int run_program(const Words& words) {
+    ::signal(SIGCHLD, SIG_DFL);  // an ignored signal would never arrive
     sigset_t awaited;
     sigset_t before;
     ::sigemptyset(&awaited);

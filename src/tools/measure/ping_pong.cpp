@@ -141,6 +141,7 @@ base::Result<void> choose_processors(PingPong& result, const PingPongOptions& op
 /// Starts the children on their processors and waits for both.
 base::Result<void> run_children(Shared& shared, const PingPong& on, std::uint64_t duration_ns) {
     shared.deadline_ns = base::monotonic_ns() + duration_ns + kDeadlineNs;
+    ::signal(SIGCHLD, SIG_DFL);  // if ignored, as under some supervisors, waitpid() would fail
     const pid_t second = start_child(shared, on.second_processor, [&] { return answer(shared); });
     const int second_error = errno;
     if (second < 0)

@@ -68,6 +68,7 @@ class Refusals(unittest.TestCase):
     def test_numbers_of_ranks_and_pairs_are_checked(self):
         check_refusals(self, (
             (("run", "--layout", "2147483647,2147483647", "true"), "4294967294 ranks, at most"),
+            (("bench", "barrier", "--nodes", "2"), "--nodes needs -n"),
             (("bench", "put-rate", "-n", "2", "--pairs", "0"), "--pairs: 0, expected 1 or more")))
 
     def test_an_unknown_provider_is_refused(self):
