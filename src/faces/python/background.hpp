@@ -26,12 +26,15 @@ class BackgroundDriver {
   public:
     /// The runtime must serve several threads and outlive this object.
     explicit BackgroundDriver(weft_runtime* runtime) : runtime_(runtime) {
+        struct Restored {  // also if no thread can be started
+            sigset_t mask;
+            ~Restored() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+        } before;
         sigset_t all;
-        sigset_t before;
         ::sigfillset(&all);
-        ::pthread_sigmask(SIG_BLOCK, &all, &before);  // the program's threads handle its signals
+        // The program's threads handle its signals.
+        ::pthread_sigmask(SIG_BLOCK, &all, &before.mask);
         thread_ = std::jthread([this](const std::stop_token& stop) { drive(stop); });
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     }
 
     /// Counts a call that has started, until completed().

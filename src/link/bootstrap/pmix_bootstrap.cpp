@@ -25,6 +25,7 @@
 #include <string>
 #include <thread>
 
+#include "base/blocked_signals.hpp"
 #include "base/clock.hpp"
 #include "base/pmix_needs.hpp"
 #include "link/bootstrap/bootstrap.hpp"
@@ -137,10 +138,11 @@ class PmixBootstrap final : public Bootstrap {
   public:
     [[nodiscard]] static base::Result<std::unique_ptr<Bootstrap>> join() {
         std::unique_ptr<PmixBootstrap> job(new PmixBootstrap());
-        if (const pmix_status_t status = PMIx_Init(&job->self_, nullptr, 0);
-            status != PMIX_SUCCESS) {
-            return pmix_failure("joining the job", status);
-        }
+        const pmix_status_t joined = [&] {
+            const base::BlockedSignals blocked;  // PMIx starts a thread
+            return PMIx_Init(&job->self_, nullptr, 0);
+        }();
+        if (joined != PMIX_SUCCESS) return pmix_failure("joining the job", joined);
         const pmix_proc_t all = job->process(PMIX_RANK_WILDCARD);
         Value size;
         if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <array>
 #include <atomic>
@@ -24,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/blocked_signals.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_range.hpp"
 
@@ -144,26 +144,22 @@ class RemappedRanges {
     std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open new ones
 };
 
-/// Holds lock_. Blocks all signals, because a signal handler may fork, which needs lock_.
+/// Holds lock_. Blocks signals, because a signal handler may fork, which needs lock_.
 class RemappedRanges::Lock {
   public:
     explicit Lock(RemappedRanges& ranges) noexcept : lock_(ranges.lock_) {
-        sigset_t all;
-        ::sigfillset(&all);
-        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
         while (lock_.exchange(1, std::memory_order_acquire) != 0) lock_.wait(1);
     }
     ~Lock() {
         lock_.store(0, std::memory_order_release);
         lock_.notify_one();
-        ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
     }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
   private:
     std::atomic<int>& lock_;
-    sigset_t before_;
+    const base::BlockedSignals blocked_;
 };
 
 /// Returns true if the program's calls of madvise() and mremap() reach weft's replacements

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/blocked_signals.hpp"
 #include "link/fabric/factory.hpp"
 #include "link/fabric/scoped_environment.hpp"
 
@@ -99,6 +100,7 @@ base::Result<const FabricModule*> functions_of(const std::string& named) {
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     const SavedHandlers kept;
+    const base::BlockedSignals blocked;  // providers start threads
     const auto module = functions_of(options.module);
     if (!module) return module.failure();
     FabricOptions completed = options;
@@ -108,6 +110,7 @@ base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const SavedHandlers kept;
+    const base::BlockedSignals blocked;
     const auto module = functions_of(options.module);
     if (!module) return module.failure();
     return (*module)->survey(options);

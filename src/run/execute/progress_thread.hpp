@@ -9,8 +9,6 @@
 // Next     docs/performance.md for measurements.
 #pragma once
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 
 #include <algorithm>
@@ -23,6 +21,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/blocked_signals.hpp"
 #include "base/clock.hpp"
 #include "run/execute/engine.hpp"
 
@@ -58,8 +57,7 @@ template <Transport Wire>
 class ProgressThread {
   public:
     /// The engine's turn must be shared (EngineOptions::turn). The engine must outlive this object.
-    explicit ProgressThread(Engine<Wire>& engine)
-        : engine_(engine), thread_(start_without_signals()) {}
+    explicit ProgressThread(Engine<Wire>& engine) : engine_(engine), thread_(start()) {}
 
     /// Ends the thread's sleep, so that it drives a call that has just started.
     void wake() {
@@ -77,24 +75,13 @@ class ProgressThread {
     static constexpr Sleep kSleepMaxBusy{80};  // while calls are in flight
     static constexpr Sleep kSleepMax{1000};    // while no call is in flight
 
-    /// Starts the thread with all signals blocked, except those of its own faults: a blocked fault
-    /// would end the process without running the program's handler.
-    std::jthread start_without_signals() {
-        sigset_t blocked;
-        sigset_t before;
-        ::sigfillset(&blocked);
-        for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT})
-            ::sigdelset(&blocked, fault);
-        ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
-        std::jthread started;
+    std::jthread start() {
+        const base::BlockedSignals blocked;
         try {
-            started = std::jthread([this](std::stop_token stop) { drive(stop); });
+            return std::jthread([this](std::stop_token stop) { drive(stop); });
         } catch (const std::system_error& error) {
-            ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
             throw std::system_error(error.code(), "the progress thread of WEFT_PROGRESS");
         }
-        ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        return started;
     }
 
     void drive(const std::stop_token& stop) {

@@ -23,6 +23,7 @@
 #include <string>
 #include <system_error>
 
+#include "base/blocked_signals.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 
@@ -257,14 +258,11 @@ StartWatch::StartWatch(SigtermReport& report, const StartWatchOptions& options)
       options_(options),
       node_(options.finds_missing ? std::optional(link::processes_of_this_node(options.rank))
                                   : std::nullopt) {
-    sigset_t all, before;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before);
+    const base::BlockedSignals blocked;
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
     } catch (const std::system_error&) {  // thread limit reached: no checks
     }
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 StartWatch::~StartWatch() {
