@@ -27,9 +27,10 @@ namespace weft::collectives {
 
 using plan::as_u32;
 
-/// Ranks that are the remainders of a merge stage (notation/schedule.hpp). `ordered`: in each group
-/// the ranks before its members, so results are in rank order. `paper`: the first ranks, as in the
-/// paper's peer tables; results are in rank order only with one remainder or one group.
+/// Choice of the remainders of a merge stage (notation/schedule.hpp). `ordered`: the remainders of
+/// a group are the ranks before its members, so results are in rank order. `paper`: the first
+/// ranks, as in the paper's peer tables. Results are then in rank order only with one remainder or
+/// one group.
 enum class Placement : std::uint8_t { ordered, paper };
 
 struct KnownShapes;  // nodes/groups.hpp
@@ -45,7 +46,7 @@ struct GenerateRequest {
     std::uint64_t elements = 0;
     std::uint32_t element_bytes = 1;
     Placement placement = Placement::ordered;
-    /// Operands must be combined in rank order, because the operation does not commute.
+    /// Operands must be combined in rank order because the operation does not commute.
     bool ordered = false;
     plan::Layout layout;  ///< node of each rank; not given: all ranks are on one node
     /// Elements of each rank's block if blocks differ in size; `elements` is their sum.
@@ -76,7 +77,7 @@ struct Parameter {
 
 /// Properties of every program of an algorithm. The verifier checks them for each program.
 struct Properties {
-    bool ordered = false;  ///< combines operands in rank order, at least if the request asks for it
+    bool ordered = false;        ///< combines in rank order, at least if the request is `ordered`
     bool bit_identical = false;  ///< every rank gets the same bits, floating point included
     bool synchronizing = false;  ///< a rank completes after all have entered (if elements > 0)
     bool notation = false;       ///< a schedule in the notation names this algorithm
@@ -98,17 +99,14 @@ struct Properties {
 /// Input for the choice of an algorithm; equal on all ranks.
 struct CandidateRequest {
     Rank size = 1;
-    Rank ranks_per_node = 0;  ///< if all nodes are full and ranks are in node order; else 0
-    StageCost stage;          ///< approximate costs of a stage and of a message in it
-    /// Time of an empty put, from the sender's call to its arrival, in picoseconds.
-    std::int64_t round = 0;
-    /// Time to send and reduce the bytes of a buffer, in picoseconds.
-    std::int64_t vector = 0;
-    /// Time to reduce received data while others can send, in picoseconds.
-    std::int64_t combine = 0;
-    std::int64_t issue = 0;    ///< time of the sender of an empty put, in picoseconds
-    std::int64_t bytes = 0;    ///< its time for the bytes of a buffer
-    std::int64_t receipt = 0;  ///< time of the receiver of a buffer, and to reduce it
+    Rank ranks_per_node = 0;      ///< if all nodes are full and ranks are in node order; else 0
+    StageCost stage;              ///< approximate costs of a stage and of a message in it
+    std::int64_t put_ps = 0;      ///< time of an empty put, from the sender's call to its arrival
+    std::int64_t buffer_ps = 0;   ///< time to send and reduce the bytes of a buffer
+    std::int64_t combine_ps = 0;  ///< time to reduce received data while others can send
+    std::int64_t issue_ps = 0;    ///< time that the sender of an empty put is busy
+    std::int64_t send_bytes_ps = 0;  ///< additional time of the sender for the bytes of a buffer
+    std::int64_t receive_ps = 0;     ///< time to receive a buffer and, in reductions, to reduce it
     /// Pieces in which exchanges are predicted, in addition to one piece.
     std::uint32_t segments = 1;
     plan::Layout layout;           ///< node of each rank; not given: all ranks are on one node
@@ -139,7 +137,7 @@ struct Algorithm {
     GenerateStages stages = nullptr;
     /// Returns a few specs, in addition to the plain name, that are worth a prediction.
     std::function<std::vector<std::string>(const CandidateRequest&)> variants = nullptr;
-    /// Returns the properties of a spec with parameters, if they depend on the algorithms it names.
+    /// Returns the properties of a spec, for algorithms whose parameters name other algorithms.
     std::function<Properties(const AlgorithmSpec&)> refine = nullptr;
     /// Returns true if all ranks get equal bits with these parameters on these nodes, although
     /// `properties` does not promise it in general.

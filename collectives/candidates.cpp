@@ -11,7 +11,7 @@ namespace weft::collectives {
 
 namespace {
 
-/// Most ranks for which exchanges of a block for each rank are candidates in segments.
+/// Largest team for which exchanges with a block for each rank are also candidates in segments.
 constexpr Rank kBlocksMax = 130;
 
 /// Returns true if each rank has several stages in one loop over segments, so that segments in
@@ -28,8 +28,8 @@ bool is_pipeline(const Algorithm& algorithm) {
     return segments != nullptr && segments->fallback == "by size";
 }
 
-/// Returns true for allreduces whose latency is proportional to the number of ranks, and which
-/// take long to predict.
+/// Returns true for allreduces whose latency is proportional to the number of ranks: they take long
+/// to predict.
 bool only_for_small_teams(const Algorithm& algorithm) {
     return algorithm.collective == "allreduce" &&
            (algorithm.name == "chain" || algorithm.name == "pairwise-ring");
@@ -37,16 +37,16 @@ bool only_for_small_teams(const Algorithm& algorithm) {
 
 /// Returns the overhead of a message at both ends.
 std::int64_t message_of(const CandidateRequest& request) {
-    return std::max<std::int64_t>(1, request.round - request.stage.latency);
+    return std::max<std::int64_t>(1, request.put_ps - request.stage.latency);
 }
 
 /// Returns the number of pieces with which a pipeline is fastest, as a power of two. `hops`: the
 /// messages from the first receiver to the last rank. The optimum is sqrt(buffer * hops / message);
-/// `vector` is the time of all bytes, `message` the overhead of a message and its credit (after
+/// `buffer` is the time of all bytes, `message` the overhead of a message and its credit (after
 /// Hoefler and Moor).
-std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, std::int64_t hops) {
+std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t buffer, std::int64_t hops) {
     const std::int64_t message = 2 * message_of(request);  // a credit for each message
-    const std::int64_t square = vector / message * std::max<std::int64_t>(0, hops);
+    const std::int64_t square = buffer / message * std::max<std::int64_t>(0, hops);
     std::uint32_t pieces = 1;
     while (pieces < kSegmentsMax && std::int64_t{4} * pieces * pieces <= square) pieces *= 2;
     return pieces;
@@ -57,9 +57,9 @@ std::uint32_t best_pieces(const CandidateRequest& request, std::int64_t vector, 
 std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) {
     const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
     const std::uint32_t tree =
-        std::max(best_pieces(request, request.vector, std::bit_width(others) - 1),
-                 best_pieces(request, request.combine, 1));
-    std::vector<std::uint32_t> pieces{1, tree, best_pieces(request, request.vector, others - 1)};
+        std::max(best_pieces(request, request.buffer_ps, std::bit_width(others) - 1),
+                 best_pieces(request, request.combine_ps, 1));
+    std::vector<std::uint32_t> pieces{1, tree, best_pieces(request, request.buffer_ps, others - 1)};
     pieces.erase(std::ranges::unique(pieces).begin(), pieces.end());
     return pieces;
 }
@@ -69,20 +69,20 @@ std::vector<std::uint32_t> pieces_worth_trying(const CandidateRequest& request) 
 /// also let a rank combine one segment while the next one arrives. `blocks`: blocks of the buffer,
 /// each with the request's bytes.
 std::uint32_t segments_worth_trying(const CandidateRequest& request, std::int64_t blocks) {
-    constexpr std::int64_t kLeast = 32;  // part of the time that must be saved
+    constexpr std::int64_t kSavedPart = 32;  // segments must save 1/32 of the time
     const auto others = std::max<std::uint32_t>(as_u32(request.size), 2) - 1;
     const std::int64_t stages = std::bit_width(others);
-    const std::int64_t bytes = blocks * request.vector / stages;  // of a stage, on average
+    const std::int64_t bytes = blocks * request.buffer_ps / stages;  // of a stage, on average
     std::uint32_t best = 1;
-    std::int64_t most = (request.stage.latency + bytes) / kLeast;
+    std::int64_t most_saved = (request.stage.latency + bytes) / kSavedPart;
     for (const std::uint32_t segments : {2U, 4U}) {
         const std::int64_t saved = std::min(request.stage.latency, bytes - bytes / segments) -
                                    (segments - 1) * message_of(request);
-        if (saved <= most) continue;
-        most = saved;
+        if (saved <= most_saved) continue;
+        most_saved = saved;
         best = segments;
     }
-    return std::max(best, best_pieces(request, blocks * request.combine / stages, 1));
+    return std::max(best, best_pieces(request, blocks * request.combine_ps / stages, 1));
 }
 
 }  // namespace

@@ -22,15 +22,15 @@ namespace weft::collectives {
 /// `whole_after_first`: all ranks but rank 0 have it.
 enum class VectorPart : std::uint8_t { none, whole, whole_at_root, whole_after_first, own_block };
 
-/// Source of an element of the output. After "reduced": the ranks whose inputs are combined.
+/// Source of an element of the output; for reductions, the ranks whose inputs are combined.
 enum class Contribution : std::uint8_t {
     none,             ///< no data: completion on one rank means that all have entered
     root,             ///< the same element of the root's input
     owner,            ///< the same element of the input of the rank that owns the block
     owner_own_block,  ///< this rank's block in the input of the rank that owns the block
-    all,              ///< reduced: all ranks
-    up_to_own,        ///< reduced: all ranks up to this one
-    before_own        ///< reduced: all ranks before this one
+    all,              ///< reduction over all ranks
+    up_to_own,        ///< reduction over the ranks up to this one
+    before_own        ///< reduction over the ranks before this one
 };
 
 /// Sizes of blocks. `known_to_pair`: only a block's sender and receiver know its size.
@@ -61,9 +61,9 @@ struct CollectiveTraits {
         return input == VectorPart::own_block || output == VectorPart::own_block ||
                contribution == Contribution::owner_own_block;
     }
-    /// Returns true if each block has its own count. has_input_counts(), has_output_counts(): true
-    /// if the caller passes an array of counts for the input or the output.
+    /// Returns true if each block has its own count.
     [[nodiscard]] constexpr bool has_counts() const { return counts != BlockCounts::equal; }
+    // Return true if the caller passes an array of counts for the input or the output.
     [[nodiscard]] constexpr bool has_input_counts() const {
         return has_counts() && input != VectorPart::own_block;
     }

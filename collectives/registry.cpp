@@ -147,14 +147,14 @@ base::Result<void> check_request(const Algorithm& algorithm, const GenerateReque
         return base::fail(Status::argument, "{} {} requires a power-of-two number of ranks, got {}",
                           algorithm.collective, algorithm.name, request.size);
     if (request.layout.is_given() && request.layout.size() != request.size)
-        return base::fail(Status::argument, "layout: it has {} ranks, the team has {}",
+        return base::fail(Status::argument, "layout has {} ranks, but the team has {}",
                           request.layout.size(), request.size);
     if (!algorithm.properties.fit(request.layout))
-        return base::fail(
-            Status::argument, "{} {} needs nodes {}", algorithm.collective, algorithm.name,
-            algorithm.properties.one_node     ? "to be one: all ranks share it"
-            : algorithm.properties.even_nodes ? "with equal numbers of ranks each"
-                                              : "whose ranks follow each other in the team");
+        return base::fail(Status::argument, "{} {} needs {}", algorithm.collective, algorithm.name,
+                          algorithm.properties.one_node ? "all ranks on one node"
+                          : algorithm.properties.even_nodes
+                              ? "the same number of ranks on each node"
+                              : "consecutive ranks on each node");
     if (!request.counts.empty() &&
         (!contract(algorithm.collective).block_per_rank ||
          request.counts.size() != static_cast<std::size_t>(request.size)))
@@ -260,21 +260,16 @@ base::Result<const Algorithm*> find_usable(std::string_view collective, const Al
     return found;
 }
 
-base::Result<plan::Program> generate_by(const Algorithm& algorithm, const AlgorithmSpec& spec,
-                                        const GenerateRequest& request) {
-    if (algorithm.generate != nullptr) return algorithm.generate(spec, request);
-    const plan::Stages stages = WEFT_TRY(algorithm.stages(spec, request));
-    return plan::program_of(stages, request.rank);
-}
-
 }  // namespace
 
 base::Result<plan::Program> generate(std::string_view collective, const AlgorithmSpec& spec,
                                      const GenerateRequest& request) {
     const Algorithm* const found = WEFT_TRY(find_usable(collective, spec, request));
-    auto program = generate_by(*found, spec, request);
-    if (program && program->units > 0 && !request.counts.empty())
-        program->set_counts(request.counts);
+    plan::Program program =
+        found->generate != nullptr
+            ? WEFT_TRY(found->generate(spec, request))
+            : plan::program_of(WEFT_TRY(found->stages(spec, request)), request.rank);
+    if (program.units > 0 && !request.counts.empty()) program.set_counts(request.counts);
     return program;
 }
 

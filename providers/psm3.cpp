@@ -4,8 +4,8 @@
 //
 // Facts, from libfabric's sources around version 2.6 (prov/psm3/src/psmx3_attr.c,
 // psmx3.h) and fi_psm3(7):
-// - As psm2: writes are messages that the target stores while it polls. With FI_DELIVERY_COMPLETE
-//   it acknowledges them. No fence; order for up to 4096 bytes to the same location.
+// - Like psm2: writes are messages that the target stores while it polls, and acknowledges if they
+//   have FI_DELIVERY_COMPLETE. No fence; write order for up to 4096 bytes to the same location.
 // - It may be offered on plain Ethernet and fail, so it is late in the order of preference.
 // - The provider's own shared memory leaves files in /dev/shm (libfabric#7800), unless
 //   PSM3_DEVICES=self,nic. weft does not set this variable, because an MPI library in the same

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // settings.hpp - variables that several profiles set, and values that depend on the job.
-//
-// Next     link/fabric/profile.hpp.
 #pragma once
 
 #include <string>
@@ -14,7 +12,7 @@ namespace weft::providers {
 /// `dashes`: in the usual form with four dashes, else 32 digits.
 [[nodiscard]] std::string identifier_of(const link::JobFacts& job, bool dashes);
 
-/// For each provider over psm2 or psm3: equal programs with different prefixes of their variables.
+// Reasons for variables of psm2 and psm3. Both have the same variables, with different prefixes.
 inline constexpr std::string_view kOwnIdentifier =
     "two jobs with the same identifier on a node disturb each other";
 inline constexpr std::string_view kNoNameServer =
@@ -22,7 +20,7 @@ inline constexpr std::string_view kNoNameServer =
 inline constexpr std::string_view kLazyConnections =
     "a connection is made at the first put to a peer, not to all peers at the start";
 
-/// For each provider with the layer rxm. The reasons are those of fi_rxm(7).
+/// Returns the value of FI_UNIVERSE_SIZE, for providers with the layer rxm.
 [[nodiscard]] std::string peers_of_rxm(const link::JobFacts& job);
 inline constexpr link::Setting kRxmSettings[] = {
     {"FI_OFI_RXM_BUFFER_SIZE", "256", nullptr,

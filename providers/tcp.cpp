@@ -4,8 +4,8 @@
 //
 // Facts, from libfabric's sources around version 2.6 (prov/tcp/src/xnet_attr.c); measured with
 // libfabric 2.1 where stated:
-// - As net (net.cpp), with one stream for each pair: order at all addresses, acknowledged delivery,
-//   no fence and no atomics. A cut of the stream may leave words partly written.
+// - Like net (net.cpp): one stream for each pair, order at all addresses, acknowledged delivery, no
+//   fence and no atomics. A cut of the stream may leave words partly written.
 // - It reports automatic progress. Measured: puts are not stored while the target does not poll.
 // - One write can have four sources and four targets, as with net.
 // - Writes of up to 128 bytes are injected, immediates have eight bytes, registration is not

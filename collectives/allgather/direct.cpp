@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // direct.cpp - allgather with puts from every rank to every other rank.
 //
-// Idea     Every rank puts its block to all other ranks, from the next rank on.
+// Idea     Every rank puts its block to all other ranks, starting with the next rank.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6.
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks.
 // Memory   n slots of one block; no scratch.
 // Good for Few ranks, or ranks of one node: each publishes its block once, and all read
 //          it in place.
-// Holds    Synchronizing. Rank p puts its block under number p to all others. Equal numbers and
-//          data make these puts kShared: local peers may read one published copy.
+// Holds    Synchronizing. All puts of rank p have number p and the same data, so they are kShared:
+//          local peers may read one published copy.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 

@@ -9,7 +9,7 @@
 //          other blocks in the port's output.
 // Source   Huang et al., PiP-MColl, section III-A2, with corrections of the partner's rank and of
 //          the remainder; Bruck et al. for one port.
-// Rounds   Over the network ceil(log_B N) for N nodes. On the node as many, and one before.
+// Rounds   Over the network ceil(log_B N) for N nodes; on the node one more.
 // Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
 // Memory   Slots for a block of each local peer and, for each round, two for the blocks of each
 //          port. If blocks are exposed: only one for each round.
@@ -41,9 +41,8 @@ class NodeBruck {
           first_(in_place_ ? as_u32(request.size) + most_ : most_),
           peers_(writer.builder(), here_, transfer, as_u32(request.size)) {}
 
-    /// The number of a run of exposed blocks is the rank of its first block.
     void write() {
-        const auto own = as_u32(here_.rank);
+        const auto own = as_u32(here_.rank);  // also the put number of this rank's exposed block
         if (in_place_) peers_.share(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
         if (in_place_) {
@@ -56,7 +55,7 @@ class NodeBruck {
         std::uint32_t number = first_;
         for (std::int64_t have = 1; have < here_.nodes; have *= radix_) {
             exchange(have, number);
-            number += numbers_each();
+            number += numbers_per_round();
         }
         if (in_place_) {
             peers_.signal_done();
@@ -67,9 +66,9 @@ class NodeBruck {
     }
 
   private:
-    /// Returns the count of put numbers of a round: one between nodes and, unless blocks are
-    /// exposed, one for each port.
-    [[nodiscard]] std::uint32_t numbers_each() const { return in_place_ ? 1 : as_u32(radix_); }
+    /// Returns the number of put numbers that a round uses: one between nodes and, unless blocks
+    /// are exposed, one for each port.
+    [[nodiscard]] std::uint32_t numbers_per_round() const { return in_place_ ? 1 : as_u32(radix_); }
     /// Returns the nodes whose blocks a port fetches when each node has the blocks of `have` nodes.
     [[nodiscard]] NodeWindow window(Rank node, Rank port, std::int64_t have) const {
         const std::int64_t distance = (port + 1) * have;
@@ -111,6 +110,7 @@ class NodeBruck {
         writer_->wait(here_.partner(here_.node + distance), number);
         writer_->copy(blocks(mine), in_slot(number, mine));
     }
+    /// Copies blocks that a local peer has exposed; their number is the rank of the first block.
     void copy_exposed(Rank from, std::uint32_t first, std::uint32_t count) {
         writer_->wait(from, first);
         writer_->copy(writer_.output(first, count),
@@ -161,7 +161,7 @@ class NodeBruck {
                 if (!in_place_) writer_->reserve_capacity(shared(number, port), puts ? units : 0);
             }
             writer_->reserve_capacity(number, largest);
-            number += numbers_each();
+            number += numbers_per_round();
         }
     }
 
@@ -176,8 +176,8 @@ class NodeBruck {
     LocalPeers peers_;
 };
 
-/// Returns the bytes of the largest payload from a port to its local peers: the largest number of
-/// nodes whose blocks the first port fetches in a round.
+/// Returns the bytes of the largest payload from a port to its local peers: the blocks of the
+/// largest number of nodes that the first port fetches in a round.
 std::uint64_t shared_bytes(const GenerateRequest& request, const plan::Layout& layout, Rank radix) {
     std::int64_t most = 0;
     for (std::int64_t have = 1; have < layout.nodes(); have *= radix)
@@ -188,16 +188,13 @@ std::uint64_t shared_bytes(const GenerateRequest& request, const plan::Layout& l
 base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
-    const base::Result<std::int64_t> radix = radix_of_nodes(spec, layout);
-    if (!radix) return radix.failure();
-    const auto transfer =
-        local_transfer(spec, shared_bytes(request, layout, static_cast<Rank>(*radix)));
-    if (!transfer) return transfer.failure();
-    return program_by_blocks(
-        {.collective = "allgather", .synchronizing = true}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) {
-            NodeBruck(writer, request, static_cast<Rank>(*radix), *transfer).write();
-        });
+    const auto radix = static_cast<Rank>(WEFT_TRY(radix_of_nodes(spec, layout)));
+    const LocalTransfer transfer =
+        WEFT_TRY(local_transfer(spec, shared_bytes(request, layout, radix)));
+    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
+                             [&](BlockWriter& writer, const GenerateRequest&) {
+                                 NodeBruck(writer, request, radix, transfer).write();
+                             });
 }
 
 }  // namespace
@@ -210,8 +207,8 @@ Algorithm allgather_multi_object_bruck() {
         .source = "Huang et al., PiP-MColl, section III-A2",
         .parameters =
             {{"radix", "ports + 1",
-              "how many times as many nodes' blocks each round, at most one more than the "
-              "ranks of the smallest node",
+              "factor by which the nodes whose blocks a node has grow each round, at most one more "
+              "than the ranks of the smallest node",
               "2"},
              {"segments", "1", kSegmentsHelp},
              kNearParameter},

@@ -139,11 +139,10 @@ class NodeRingAllgather {
 
 base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
                                           const GenerateRequest& request) {
-    const auto transfer = local_transfer(spec, block_bytes(request));
-    if (!transfer) return transfer.failure();
+    const LocalTransfer transfer = WEFT_TRY(local_transfer(spec, block_bytes(request)));
     return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
                              [&](BlockWriter& writer, const GenerateRequest&) {
-                                 NodeRingAllgather(writer, request, *transfer).write();
+                                 NodeRingAllgather(writer, request, transfer).write();
                              });
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// census.cpp - allreduce of the whole buffer in the least rounds of any radix, for any size.
+// census.cpp - allreduce of the whole buffer in the fewest rounds of a given radix, for any size.
 //
 // Idea     In a round each rank puts a partial sum to up to k - 1 other ranks, at distances that
 //          are equal on all ranks. See generate/census.hpp for the two sums of a rank.
@@ -50,15 +50,14 @@ void write(BlockWriter& writer, const GenerateRequest& request,
 
 base::Result<plan::Program> generate_census(const AlgorithmSpec& spec,
                                             const GenerateRequest& request) {
-    const base::Result<Rank> k = radix_parameter(spec, kDefaultRadix, 2);
-    if (!k) return k.failure();
+    const Rank k = WEFT_TRY(radix_parameter(spec, kDefaultRadix, 2));
     return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
                              request, [&](BlockWriter& writer, const GenerateRequest&) {
-                                 write(writer, request, census_rounds(request.size, *k));
+                                 write(writer, request, census_rounds(request.size, k));
                              });
 }
 
-/// Returns the spec with the radix of least cost in the model of notation/optimum.hpp.
+/// Returns the spec with the cheapest radix in the model of notation/optimum.hpp.
 std::vector<std::string> variants(const CandidateRequest& request) {
     constexpr Rank kMost = 32;
     std::int64_t least = std::numeric_limits<std::int64_t>::max();

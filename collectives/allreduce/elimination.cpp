@@ -73,7 +73,7 @@ Algorithm allreduce_elimination() {
     return {
         .collective = "allreduce",
         .name = "elimination",
-        .summary = "pairwise exchange; where a group is left over, it hands its value on (3-2)",
+        .summary = "pairwise exchange; of an odd number of groups, one sends its value to another",
         .source = "Rabenseifner and Traeff; Ruefenacht et al., section 6.4",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},

@@ -27,6 +27,7 @@
 
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
+#include "collectives/notation/cursor.hpp"
 
 namespace weft::collectives {
 
@@ -353,17 +354,15 @@ base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size
         std::uint32_t factor = 0;
         const auto [rest, error] = std::from_chars(at, end, factor);
         if (error != std::errc{} || factor == 0)
-            return base::fail(Status::argument,
-                              "character {}: group={} is no list of factors, as in group=4x3x2, "
-                              "nor n or primes",
-                              given->position, given->value);
+            return fail_at(given->position,
+                           "group={} is not n, primes or a list of factors such as 4x3x2",
+                           given->value);
         axes.push_back({factor, as_u32(product)});
         product *= factor;
         if (rest == end && product == ranks) return axes;
         if (rest == end || product > ranks || *rest != 'x')
-            return base::fail(Status::argument,
-                              "character {}: group={} is not a product of {} ranks",
-                              given->position, given->value, size);
+            return fail_at(given->position, "the product of group={} is not {} ranks", given->value,
+                           size);
         at = rest + 1;
     }
 }
@@ -389,9 +388,9 @@ std::int64_t estimate(const CandidateRequest& request, std::int64_t steps, std::
     const std::int64_t others = request.size - 1;
     const std::int64_t results = (others >> (steps - left_out)) + 1;
     const double blocks = static_cast<double>(2 * others + (results - 1) * (steps - 1));
-    return (2 * steps - left_out) * request.round +
+    return (2 * steps - left_out) * request.put_ps +
            static_cast<std::int64_t>(blocks / static_cast<double>(request.size) *
-                                     static_cast<double>(request.vector));
+                                     static_cast<double>(request.buffer_ps));
 }
 
 /// Returns specs with r = best - 1 .. best + 1 by estimate(), except r = 0, the plain name, and the

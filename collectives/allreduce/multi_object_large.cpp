@@ -45,10 +45,10 @@ constexpr std::uint64_t kPartBytes = 256;
 
 /// A part of the chunk of a node.
 struct Part {
-    Rank port;             ///< the port that serves it
-    std::uint32_t node;    ///< the node of the chunk
-    std::uint32_t count;   ///< number of its blocks
-    std::uint32_t others;  ///< its first block belongs to `port`, the next ones to ports from here
+    Rank port;                ///< the port that serves it
+    std::uint32_t node;       ///< the node of the chunk
+    std::uint32_t count;      ///< number of its blocks
+    std::uint32_t others;     ///< port of its second block, modulo the ports; then the next ports
     std::uint32_t first = 0;  ///< its first block
 };
 
@@ -316,10 +316,8 @@ base::Result<std::pair<LocalTransfer, LocalTransfer>> transfers(const AlgorithmS
         served = std::max(served, blocks.size(first, count));
     }
     const std::uint64_t part = chunks.largest_part() * blocks.unit_max();
-    const auto inputs = local_transfer(spec, served * request.element_bytes);
-    const auto results = local_transfer(spec, part * request.element_bytes);
-    if (!inputs || !results) return (!inputs ? inputs : results).failure();
-    return std::pair{*inputs, *results};
+    return std::pair{WEFT_TRY(local_transfer(spec, served * request.element_bytes)),
+                     WEFT_TRY(local_transfer(spec, part * request.element_bytes))};
 }
 
 base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
@@ -327,29 +325,29 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
     const plan::Layout layout = layout_of(request);
     if (request.ordered && !layout.contiguous())
         return base::fail(Status::argument,
-                          "allreduce multi-object-large keeps rank order where nodes hold "
-                          "consecutive ranks, and the operation does not commute");
+                          "the operation does not commute, and allreduce multi-object-large "
+                          "combines in rank order only if each node has consecutive ranks");
     const std::int64_t ports = layout.least();
     const std::int64_t fewest = layout.nodes() < ports ? ports : 1;
     const std::uint64_t chunk_bytes =
         request.elements / as_u32(layout.nodes()) * request.element_bytes;
     const auto fitting = static_cast<std::int64_t>(chunk_bytes / kPartBytes);
-    const auto given = number_parameter(spec, "parts",
-                                        {.fallback = std::clamp(fitting, fewest, ports),
-                                         .least = 1,
-                                         .most = std::numeric_limits<Rank>::max()});
-    if (!given) return given.failure();
-    const auto parts = std::min(*given, ports);
+    const std::int64_t given =
+        WEFT_TRY(number_parameter(spec, "parts",
+                                  {.fallback = std::clamp(fitting, fewest, ports),
+                                   .least = 1,
+                                   .most = std::numeric_limits<Rank>::max()}));
+    const auto parts = std::min(given, ports);
     const Chunks chunks(as_u32(layout.nodes()), as_u32(ports), as_u32(parts));
-    const auto transfer = transfers(spec, request, chunks, layout);
-    if (!transfer) return transfer.failure();
+    const auto [inputs, results] = WEFT_TRY(transfers(spec, request, chunks, layout));
     return program_by_blocks(
         {.collective = "allreduce",
          .blocks = as_u32(layout.nodes() * layout.least()),
          .lane_depth = 1,
          .synchronizing = true},
-        spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
-            NodeChunksAllreduce(writer, request, chunks, transfer->first, transfer->second).write();
+        spec, request,
+        [&, inputs = inputs, results = results](BlockWriter& writer, const GenerateRequest&) {
+            NodeChunksAllreduce(writer, request, chunks, inputs, results).write();
         });
 }
 

@@ -32,8 +32,9 @@ std::vector<plan::Block> with_digit(std::int64_t size, std::int64_t reach, std::
         list.push_back(blocks(d, std::min(reach, size - d)));
     return list;
 }
-/// Scratch block d first holds the data for the rank d ahead, at the end the data from the rank d
-/// before this one.
+
+/// Scratch block d first holds the data for the rank d ahead; at the end, it holds the data from
+/// the rank d before this one.
 void write(BlockWriter& writer, Rank rank, Rank size, Rank radix) {
     const auto own = as_u32(rank);
     const auto ranks = as_u32(size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // direct.cpp - alltoall with puts from every rank to every other rank.
 //
-// Idea     Every rank puts to each other rank the block for it, from the next rank on.
+// Idea     Every rank puts to each other rank the block for it, starting with the next rank.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.6.
 // Rounds   1. Messages: n (n - 1).
 // Bytes    A rank sends n - 1 blocks, the minimum.
@@ -63,7 +63,7 @@ Algorithm alltoall_direct() {
     return {
         .collective = "alltoall",
         .name = "direct",
-        .summary = "every rank puts each other rank's block to it",
+        .summary = "every rank puts to each other rank the block for it",
         .source = "Hoefler and Moor, section 3.1.6",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},

@@ -218,14 +218,14 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
 Algorithm allreduce_binary_blocks() {
     return range_exchange_entry(
         "allreduce", "binary-blocks",
-        "halving and doubling in blocks of powers of two, which hand over to the next larger",
+        "halving and doubling in blocks of 2^k ranks, each of which sends to the next larger one",
         "Rabenseifner, Optimization of collective reduction operations, section 3.6",
         write_allreduce);
 }
 Algorithm reduce_binary_blocks() {
     return range_exchange_entry(
         "reduce", "binary-blocks",
-        "halving in blocks of powers of two, which hand over to the next larger; then a gather",
+        "halving in blocks of 2^k ranks, each of which sends to the next larger one; then a gather",
         "Rabenseifner, Optimization of collective reduction operations, section 3.6", write_reduce);
 }
 

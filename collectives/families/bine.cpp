@@ -45,22 +45,22 @@ Rank partner(Rank number, std::uint32_t step, Rank size) {
     return static_cast<Rank>((to % size + size) % size);
 }
 
-/// Steps of one rank. `kept` returns the buffer for the sum of some blocks.
+/// Steps of one rank. `kept` returns the blocks that hold sums.
 class Swing {
   public:
-    using Kept = std::function<Block(std::uint32_t first, std::uint32_t count)>;
+    using BlocksOf = std::function<Block(std::uint32_t first, std::uint32_t count)>;
 
-    Swing(BlockWriter& writer, const GenerateRequest& request, Kept kept)
+    Swing(BlockWriter& writer, const GenerateRequest& request, BlocksOf kept)
         : writer_(writer), rank_(request.rank), size_(request.size), kept_(std::move(kept)) {}
 
     /// Reduces the blocks; the own one is finished in result(block).
-    void reduce_scatter(const Kept& result) {
-        const Kept input = [&](std::uint32_t first, std::uint32_t count) {
+    void reduce_scatter(const BlocksOf& result) {
+        const BlocksOf input = [&](std::uint32_t first, std::uint32_t count) {
             return writer_.input(first, count);
         };
         const std::uint32_t steps = steps_of(size_);
         for (std::uint32_t step = 0; step < steps; ++step) {
-            const Kept& value = step == 0 ? input : kept_;
+            const BlocksOf& value = step == 0 ? input : kept_;
             const Rank peer = partner(rank_, step, size_);
             writer_->put(peer, step, blocks(peer, step + 1, value));
             writer_->wait(peer, step);
@@ -83,13 +83,14 @@ class Swing {
     }
 
   private:
-    [[nodiscard]] Kept slot(std::uint32_t number) const {
+    [[nodiscard]] BlocksOf slot(std::uint32_t number) const {
         return [this, number](std::uint32_t first, std::uint32_t count) {
             return writer_.slot(number, first, count);
         };
     }
     /// Returns the blocks of the ranks that `from` reaches in the steps from `step` on, as runs.
-    [[nodiscard]] std::vector<Block> blocks(Rank from, std::uint32_t step, const Kept& in) const {
+    [[nodiscard]] std::vector<Block> blocks(Rank from, std::uint32_t step,
+                                            const BlocksOf& in) const {
         std::vector<Rank> reached{from};
         for (std::uint32_t later = steps_of(size_); later-- > step;)
             for (std::size_t i = reached.size(); i-- > 0;)
@@ -106,12 +107,14 @@ class Swing {
     BlockWriter& writer_;
     Rank rank_;
     Rank size_;
-    Kept kept_;
+    BlocksOf kept_;
 };
 
 void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
     if (request.size == 1) return writer->copy(writer.output(0), writer.input(0));
-    const Swing::Kept output = [&](auto first, auto count) { return writer.output(first, count); };
+    const Swing::BlocksOf output = [&](auto first, auto count) {
+        return writer.output(first, count);
+    };
     Swing swing(writer, request, output);
     swing.reduce_scatter(output);
     writer->flush();  // the next writes to the output replace sources of puts

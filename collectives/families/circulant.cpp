@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// circulant.cpp - reduce_scatter, broadcast and reduce on a circulant graph, in the least rounds.
+// circulant.cpp - reduce_scatter, broadcast and reduce on a circulant graph, in the fewest rounds.
 //
 // Idea     The skips of n ranks are n, halved and rounded up until 1 is left. A round has one skip,
 //          and every rank puts to the rank that is a skip ahead.
-//            reduce_scatter  A rank holds partial sums of the blocks from its own one on. In the
-//                            round of skip s it sends all but the first s of them, which the
-//                            receiver adds to its first ones.
+//            reduce_scatter  A rank holds partial sums of its own block and the next ones. In the
+//                            round of skip s it sends all but the first s of them. The receiver
+//                            adds them to its own first ones.
 //            broadcast       The buffer has some blocks. Skips are used in turns, the smallest
 //                            first, and a schedule says which block each message carries.
 //            reduce          The messages of the broadcast in reverse, with partial sums.
@@ -215,6 +215,7 @@ class BlockSchedule {
         if (number == 0) return messages;
         const BlockOrder order(skips_, number);
         std::vector<bool> has(blocks_, false);
+        // Rounds that the first turn omits, so that the last round ends a turn.
         const std::uint32_t left_out = (count_ - (blocks_ - 1) % count_) % count_;
         for (std::uint32_t round = 0; round < rounds(); ++round) {
             const std::uint32_t turn = round + left_out;
@@ -265,13 +266,13 @@ std::uint32_t skips_for(Rank size) {
     return as_u32(std::bit_width(as_u32(size) - 1));
 }
 
-/// Returns a spec with about as many blocks in all as a pipeline of this many hops needs, see
-/// candidates.cpp, if these are more than one segment.
+/// Returns a spec whose segments together have the blocks that a pipeline over these skips needs
+/// (best_pieces() in candidates.cpp), or nothing if one segment is enough.
 std::vector<std::string> variants(const CandidateRequest& request) {
     constexpr double kSegmentsTried = 64;
     const std::uint32_t skips = std::max(1U, skips_for(request.size));
-    const std::int64_t message = std::max<std::int64_t>(1, request.round - request.stage.latency);
-    const double blocks = std::sqrt(static_cast<double>(request.vector) * (skips - 1) /
+    const std::int64_t message = std::max<std::int64_t>(1, request.put_ps - request.stage.latency);
+    const double blocks = std::sqrt(static_cast<double>(request.buffer_ps) * (skips - 1) /
                                     static_cast<double>(2 * message));
     const auto segments = static_cast<std::uint32_t>(std::min(kSegmentsTried, blocks / skips));
     if (segments < 2) return {};
@@ -291,16 +292,16 @@ Algorithm by_schedule(std::string_view collective, std::string_view summary,
         .properties = properties,
         .generate = [=](const AlgorithmSpec& spec,
                         const GenerateRequest& request) -> base::Result<plan::Program> {
-            // A rank has put targets for the rounds of that many blocks.
+            // Each round needs a put target, so the number of blocks is limited.
             constexpr std::int64_t kMoreThanRanks = 8;
-            const auto blocks = number_parameter(spec, "blocks",
+            const std::uint32_t blocks =
+                as_u32(WEFT_TRY(number_parameter(spec, "blocks",
                                                  {.fallback = std::max(1U, skips_for(request.size)),
                                                   .least = 1,
-                                                  .most = request.size + kMoreThanRanks});
-            if (!blocks) return blocks.failure();
-            return program_by_blocks({.collective = collective, .blocks = as_u32(*blocks)}, spec,
-                                     request, [&](BlockWriter& writer, const GenerateRequest& cut) {
-                                         BlockSchedule schedule(writer, cut, as_u32(*blocks));
+                                                  .most = request.size + kMoreThanRanks})));
+            return program_by_blocks({.collective = collective, .blocks = blocks}, spec, request,
+                                     [&](BlockWriter& writer, const GenerateRequest& cut) {
+                                         BlockSchedule schedule(writer, cut, blocks);
                                          (schedule.*write)();
                                      });
         },
@@ -311,7 +312,7 @@ Algorithm by_schedule(std::string_view collective, std::string_view summary,
 }  // namespace
 
 Algorithm broadcast_circulant() {
-    return by_schedule("broadcast", "blocks follow each other in the least number of rounds",
+    return by_schedule("broadcast", "blocks follow each other in the fewest rounds",
                        {.ordered = true, .bit_identical = true}, &BlockSchedule::broadcast);
 }
 

@@ -3,7 +3,7 @@
 //
 // Idea     gather: every rank puts its block to the root. reduce: every rank puts its buffer to the
 //          root, which combines all of them in rank order. scatter: the root puts to each rank its
-//          block, from the next rank on.
+//          block, starting with the next rank.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree).
 // Rounds   1. Messages: n - 1, all to (from) the root.
 // Bytes    gather, reduce: every rank but the root sends one block (buffer); the root reduces n - 1
@@ -156,7 +156,7 @@ Algorithm gather_flat() {
     return algorithm;
 }
 Algorithm scatter_flat() {
-    Algorithm algorithm = entry("scatter", "the root puts each rank's block to it");
+    Algorithm algorithm = entry("scatter", "the root puts to each rank its block");
     algorithm.parameters.push_back(kIntoParameter);
     algorithm.generate = by_blocks({.collective = "scatter", .one_stage = true}, write_scatter);
     return algorithm;

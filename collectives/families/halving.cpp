@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // halving.cpp - allreduce and reduce_scatter that halve a few times, then use another algorithm.
 //
-// Idea     Each recursion level has an algorithm of its own. In the first `levels` levels, numbers
-//          w and w xor 2^k exchange halves of their range, as in halving_doubling.cpp. Then the
-//          ranks whose numbers agree in the low `levels` bits have the same range. They reduce it
-//          by the algorithm `then`, which may again be `halving`. An allreduce finally distributes
-//          the ranges in the reverse order.
+// Idea     In each of `levels` levels, numbers w and w xor 2^k exchange halves of their range, like
+//          halving_doubling.cpp. Then the ranks whose numbers agree in the low `levels` bits have
+//          the same range. They reduce it by the algorithm `then`, which may again be `halving`.
+//          An allreduce finally distributes the ranges in the reverse order.
 //          Allreduce: if 2^levels does not divide n, the first ranks form n mod 2^levels pairs that
 //          share a number. reduce_scatter: a level needs an even number of ranks, so later levels
 //          are left out.
@@ -52,7 +51,8 @@ base::Result<Halving> halving_of(std::string_view collective, const AlgorithmSpe
     return halving;
 }
 
-/// Returns the part in which the ranks of a group run `then`. `request`: of a rank of the group.
+/// Returns the part in which the ranks of a group run `then`. `request` has the ranks and size of
+/// the group.
 base::Result<plan::SplicePart> part_of(const Halving& halving, GenerateRequest request,
                                        bool takes_part) {
     plan::SplicePart part;
@@ -266,7 +266,7 @@ std::vector<std::string> variants_of(const CandidateRequest& request, std::strin
     return specs;
 }
 
-/// `then`: the algorithm that candidates use for many ranks.
+/// `then` is the algorithm that candidates use for many ranks.
 Algorithm entry(std::string_view collective, std::string_view summary, std::string_view then,
                 Generate generate) {
     return {.collective = collective,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // in_place.cpp - `mapped`: ranks of one node read and write each other's buffers in place.
 //
-// Idea     A rank exposes a buffer, or the block of it that a peer needs. The peer waits for that,
-//          copies or reduces the data in place, and signals that it is done. The owner waits for
-//          this signal before its call ends. The traits of the collective (collective_traits.hpp)
+// Idea     A rank exposes a buffer, or the block of it that a peer needs. The peer then copies or
+//          reduces the data in place, and signals that it is done. The owner waits for this signal
+//          before its call ends. The traits of the collective (collective_traits.hpp)
 //          determine whether a rank exposes its input for reading or its output for writing.
 //          Copies: each reader copies from the owner; in a gather each rank copies to the root.
 //          With two ranks the root of a broadcast copies one half for the other.
@@ -63,12 +63,12 @@ constexpr InPlaceEntry kEntries[] = {
     {"gather", "each rank copies its block into the root's buffer"},
     {"scatter", "each rank copies its block from the root's buffer"},
     {"allgather", "each rank copies all blocks from their owners"},
-    {"alltoall", "of each two ranks, one copies both blocks", kOurs},
+    {"alltoall", "one rank of each pair copies the blocks of both", kOurs},
     {"reduce", "each rank reduces its slice of all inputs into the root's output"},
     {"allreduce", "each rank reduces its slice of all inputs into all outputs"},
     {"reduce_scatter", "each rank reduces its block of all inputs"},
-    {"scan", "each rank goes with its slice through all inputs and outputs", kOurs},
-    {"exscan", "each rank goes with its slice through all inputs and outputs", kOurs},
+    {"scan", "each rank scans its slice of all inputs into all outputs", kOurs},
+    {"exscan", "each rank scans its slice of all inputs into all outputs", kOurs},
 };
 
 /// Bytes up to which two ranks each reduce the whole buffer of an allreduce: a second read of the
@@ -108,7 +108,7 @@ class InPlaceWriter {
             halves ? copy_halves() : copy_blocks();
         std::uint32_t numbers = 0;
         for (const Purpose purpose : {Purpose::input, Purpose::output, Purpose::done})
-            numbers += numbers_of(purpose);
+            numbers += signal_count(purpose);
         if (size_ > 1) builder_.reserve_slots(numbers);
     }
 
@@ -122,7 +122,7 @@ class InPlaceWriter {
         const auto exposes = [&](Rank rank) { return !traits_.rooted() || rank == root_; };
         const auto block_of = [&](Rank exposing, Rank other) {
             if (traits_.contribution == Contribution::root && !traits_.blocks()) return 0U;
-            return number_of(traits_.rooted() ? other : exposing);
+            return as_u32(traits_.rooted() ? other : exposing);
         };
         if (exposes(rank_)) {
             for_each_other([&](Rank peer) {
@@ -177,13 +177,13 @@ class InPlaceWriter {
     void swap_blocks() {
         for_each_other([&](Rank peer) {
             if (copies_for(peer)) return;
-            expose_input(peer, number_of(peer));
-            expose_output(peer, number_of(peer));
+            expose_input(peer, as_u32(peer));
+            expose_output(peer, as_u32(peer));
         });
         builder_.copy(writer_.output(own_), writer_.input(own_));
         for_each_other([&](Rank peer) {
             if (!copies_for(peer)) return;
-            swap_with(peer, number_of(peer), own_);
+            swap_with(peer, as_u32(peer), own_);
             signal_done(peer);
         });
         for_each_other([&](Rank peer) {
@@ -194,7 +194,7 @@ class InPlaceWriter {
     void swap_halves() {
         const Rank other = 1 - rank_;
         const std::uint32_t own = 2 * own_;
-        const std::uint32_t theirs = 2 * number_of(other);
+        const std::uint32_t theirs = 2 * as_u32(other);
         expose_input(other, theirs + 1 - own_);
         expose_output(other, theirs + 1 - own_);
         builder_.copy(writer_.output(own, 2), writer_.input(own, 2));
@@ -226,8 +226,8 @@ class InPlaceWriter {
             return;
         }
         for_each_other([&](Rank peer) {
-            expose_input(peer, number_of(peer));
-            if (is_written(rank_)) expose_output(peer, number_of(peer));
+            expose_input(peer, as_u32(peer));
+            if (is_written(rank_)) expose_output(peer, as_u32(peer));
         });
         await_all(Purpose::input);
         for_each_other([&](Rank peer) {
@@ -262,9 +262,8 @@ class InPlaceWriter {
         const Rank last = size_ - 1;
         plan::Block sum = input(0, own_);  // over the ranks before `rank`
         for (Rank rank = 1; rank < last; ++rank) {
-            const plan::Block next = rank + 1 == last
-                                         ? output(last, own_)
-                                         : writer_.scratch(number_of(rank - 1) % 2, own_);
+            const plan::Block next =
+                rank + 1 == last ? output(last, own_) : writer_.scratch(as_u32(rank - 1) % 2, own_);
             builder_.reduce(next, {sum, input(rank, own_)});
             builder_.copy(output(rank, own_), sum);
             sum = next;
@@ -283,8 +282,8 @@ class InPlaceWriter {
 
     // --- signals and blocks --------------------------------------------------------------------
 
-    /// Calls visit(peer) for all other ranks, from the next rank on, so that ranks start
-    /// with different peers.
+    /// Calls visit(peer) for all other ranks, starting with the next rank, so that ranks start with
+    /// different peers.
     template <class Visit>
     void for_each_other(Visit visit) const {
         for (Rank ahead = 1; ahead < size_; ++ahead) visit((rank_ + ahead) % size_);
@@ -315,9 +314,9 @@ class InPlaceWriter {
         if (rank == rank_) return writer_.output(first);
         return writer_.mapped(rank, signal_of(Purpose::output, rank, rank_), first);
     }
-    /// Returns the numbers of signals of a purpose that a rank may receive: one from each other
+    /// Returns the number of signals of a purpose that a rank may receive: one from each other
     /// rank, or only one because only the root (or, of two ranks, the other one) exposes memory.
-    [[nodiscard]] std::uint32_t numbers_of(Purpose purpose) const {
+    [[nodiscard]] std::uint32_t signal_count(Purpose purpose) const {
         const bool all_expose =
             !traits_.rooted() || (traits_.reduces() && purpose == Purpose::input);
         return purpose == Purpose::done || all_expose ? as_u32(size_ - 1) : 1;
@@ -326,14 +325,11 @@ class InPlaceWriter {
     /// count the distance from the sender.
     [[nodiscard]] std::uint32_t signal_of(Purpose purpose, Rank sender, Rank receiver) const {
         const auto before = as_u32((receiver - sender + size_) % size_ - 1);
-        std::uint32_t number = numbers_of(purpose) == 1 ? 0 : before;
+        std::uint32_t number = signal_count(purpose) == 1 ? 0 : before;
         for (const Purpose other : {Purpose::input, Purpose::output})
-            if (other < purpose) number += numbers_of(other);
+            if (other < purpose) number += signal_count(other);
         return number;
     }
-    /// Returns the number of a rank's block or slice.
-    [[nodiscard]] static std::uint32_t number_of(Rank rank) { return as_u32(rank); }
-
     BlockWriter& writer_;
     plan::Builder& builder_;
     const CollectiveTraits& traits_;

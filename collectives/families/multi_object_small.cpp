@@ -10,22 +10,23 @@
 //          there. With node=binomial, a binomial tree of puts computes the node's sum, and its root
 //          shares it. The barrier has signals in place of the data: a rank with signals from all
 //          nodes knows that all ranks have entered.
-// Source   Huang et al., PiP-MColl, section III-A3, with a process for each port. For B*B+B+1 nodes
-//          and more their rounds omit some nodes. The rounds here are Bar-Noy, Kipnis and
+// Source   Huang et al., PiP-MColl, section III-A3, with one process for each port. From B*B+B+1
+//          nodes on, the paper's rounds omit some nodes, so the rounds here are Bar-Noy, Kipnis and
 //          Schieber's census functions in any radix.
 // Rounds   Over the network: ceil(log_B N), with B at most ports + 1. On the node: one at the start
 //          (with the tree 1 + log2 of the node's ranks), and one after each round over the network.
 // Bytes    A port sends the buffer once in each round over the network.
 // Memory   A slot for each rank of the node. For each round over the network, a slot for the data
 //          from another node and, for each port, a slot for the data that the port shares. A
-//          scratch buffer for b if N is not a power of B. Another one for the node's sum if buffers
-//          are exposed, because local peers read the input, which may be the output.
+//          scratch buffer for the second sum of the census if N is not a power of B. Another one
+//          for the node's sum if buffers are exposed, because local peers read the input, which may
+//          be the output.
 // Good for Short buffers on many nodes with several ranks.
 // Holds    Synchronizing. Each node adds in an order that starts with itself, so floating-point
 //          results differ between nodes. Up to B nodes need only one round, which combines in the
 //          order of nodes: in rank order, if nodes hold consecutive ranks. In a pipeline, piece
 //          p + 2 reuses the slots of piece p. A rank starts it after piece p + 1, so all ranks have
-//          entered piece p + 1 and need those slots no more.
+//          entered piece p + 1 and no longer read those slots.
 #include "collectives/entries.hpp"
 #include "collectives/generate/census.hpp"
 #include "collectives/generate/node_position.hpp"
@@ -51,9 +52,9 @@ class Exchange {
 
     void write(const std::vector<CensusRound>& rounds) {
         if (binomial_)
-            up_the_tree();
+            combine_up_node_tree();
         else
-            on_node();
+            combine_on_node();
         auto number = as_u32(here_.layout.most());
         for (const CensusRound& round : rounds) {
             exchange(round, number);
@@ -69,7 +70,7 @@ class Exchange {
 
   private:
     /// Combines the inputs of the node's ranks.
-    void on_node() {
+    void combine_on_node() {
         const plan::Block own = writer_.input(0);
         if (here_.count == 1) return;
         inputs_.share(as_u32(here_.local), own);
@@ -90,7 +91,7 @@ class Exchange {
     }
 
     /// Combines the inputs of the node's ranks in a binomial tree, whose root shares the sum.
-    void up_the_tree() {
+    void combine_up_node_tree() {
         plan::Block sum = writer_.input(0);
         if (here_.count == 1) return;
         Rank step = 1;
@@ -167,9 +168,7 @@ class Exchange {
 base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
-    const base::Result<std::int64_t> given = radix_of_nodes(spec, layout);
-    if (!given) return given.failure();
-    const auto radix = static_cast<Rank>(*given);
+    const auto radix = static_cast<Rank>(WEFT_TRY(radix_of_nodes(spec, layout)));
     if (request.ordered && (layout.nodes() > radix || !layout.contiguous()))
         return base::fail(Status::argument,
                           "the operation does not commute, and allreduce multi-object-small with "
@@ -180,20 +179,20 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
     if (node != nullptr && !binomial && node->value != "direct")
         return fail_at(node->position, "node is '{}', expected direct or binomial", node->value);
     const std::vector<CensusRound> rounds = census_rounds(layout.nodes(), radix);
-    const auto transfer = local_transfer(spec, request.elements * request.element_bytes);
-    if (!transfer) return transfer.failure();
+    const LocalTransfer transfer =
+        WEFT_TRY(local_transfer(spec, request.elements * request.element_bytes));
     const auto largest_node = as_u32(layout.most());
     const auto ports = as_u32(layout.least());
     const auto slots = largest_node + as_u32(rounds.size()) * (1 + ports);
-    return program_by_blocks(
-        {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) {
-            Exchange(writer, request, *transfer, binomial, slots).write(rounds);
-            if (request.size == 1) return;
-            writer->reserve_slots(*transfer == LocalTransfer::put ? slots
-                                                                  : slots + 2 * largest_node);
-            writer->reserve_slot_units(1);
-        });
+    return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
+                             request, [&](BlockWriter& writer, const GenerateRequest&) {
+                                 Exchange(writer, request, transfer, binomial, slots).write(rounds);
+                                 if (request.size == 1) return;
+                                 writer->reserve_slots(transfer == LocalTransfer::put
+                                                           ? slots
+                                                           : slots + 2 * largest_node);
+                                 writer->reserve_slot_units(1);
+                             });
 }
 
 /// Returns true if one round combines all nodes. It combines them in the order of nodes.
@@ -208,11 +207,11 @@ std::vector<std::string> variants(std::string_view name, const CandidateRequest&
 }
 
 constexpr Parameter kRadix{"radix", "ports + 1",
-                           "nodes that become one in a round, at most one more than the ranks of "
-                           "the smallest node",
+                           "nodes that combine their data in a round, at most one more than the "
+                           "ranks of the smallest node",
                            "2"};
 
-/// Removes the data from an allreduce of one element.
+/// Returns the program of an allreduce of one element, without its data.
 base::Result<plan::Program> generate_barrier(const AlgorithmSpec& spec,
                                              const GenerateRequest& request) {
     GenerateRequest carrying = request;

@@ -27,6 +27,7 @@
 
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
+#include "collectives/notation/cursor.hpp"
 
 namespace weft::collectives {
 
@@ -166,20 +167,20 @@ Schedule doubling_schedule(Rank size) {
     return schedule;
 }
 
-/// Returns schedules that are worth a prediction. The first is the cheapest one by cost_of(). For
-/// expensive rounds there are a single exchange of all ranks, and a gather to one rank and back. If
-/// all nodes have equally many ranks (ranks_per_node > 0), there are also schedules that combine
-/// within nodes first.
+/// Returns schedules that are worth a prediction. The first is the cheapest one by cost_of(). A
+/// single exchange of all ranks, and a gather to one rank and back, suit expensive rounds. If all
+/// nodes have the same number of ranks (ranks_per_node > 0), further schedules combine within nodes
+/// first.
 std::vector<std::string> promising_schedules(const CandidateRequest& request) {
-    constexpr Rank kAllAtOnceMax = 128;    // for one exchange of all ranks
-    constexpr Rank kThroughOneMax = 4096;  // for a gather to one rank
+    constexpr Rank kOneExchangeMax = 128;  // for one exchange of all ranks
+    constexpr Rank kGatherMax = 4096;      // for a gather to one rank
     const Rank n = request.size;
     std::vector<std::string> specs;
     if (n < 2) return specs;
     const OptimumSearch search(n, request.stage);
     specs.push_back(print(search.find(n).schedule));
-    if (n <= kAllAtOnceMax) specs.push_back(fmt::format("a{}", n));
-    if (n > 2 && n <= kThroughOneMax) specs.push_back(fmt::format("c{0}m{0},e{0}m{0}", n));
+    if (n <= kOneExchangeMax) specs.push_back(fmt::format("a{}", n));
+    if (n > 2 && n <= kGatherMax) specs.push_back(fmt::format("c{0}m{0},e{0}m{0}", n));
     const Rank q = request.ranks_per_node;
     if (q > 1 && q < n && n % q == 0) {
         const Optimum between = search.find(n / q);
@@ -202,15 +203,11 @@ struct PlacedSchedule {
 base::Result<PlacedSchedule> schedule_parameter(const AlgorithmSpec& spec) {
     const SpecParameter* given = spec.find("schedule");
     if (given == nullptr)
-        return base::fail(Status::argument,
-                          "character {}: multiplying needs a schedule, as in schedule=(a2,a4)",
-                          spec.position);
+        return fail_at(spec.position, "multiplying needs a schedule, as in schedule=(a2,a4)");
     if (given->nested.empty() || !given->nested.front().is_schedule())
-        return base::fail(
-            Status::argument,
-            "character {}: schedule must be in the notation and in parentheses, as in "
-            "schedule=(a2,a4)",
-            given->position);
+        return fail_at(given->position,
+                       "schedule must be in the notation and in parentheses, as in "
+                       "schedule=(a2,a4)");
     return PlacedSchedule{given->nested.front().schedule, given->position};
 }
 
@@ -232,15 +229,6 @@ base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
 base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
                                            const GenerateRequest& request) {
     return schedule_stages({doubling_schedule(request.size), spec.position}, spec, request);
-}
-
-base::Result<plan::Stages> butterfly_stages(const AlgorithmSpec& spec,
-                                            const GenerateRequest& request) {
-    if (!std::has_single_bit(as_u32(request.size)))
-        return base::fail(Status::argument,
-                          "character {}: butterfly: {} ranks, expected a power of two",
-                          spec.position, request.size);
-    return doubling_stages(spec, request);
 }
 
 base::Result<plan::Stages> barrier_stages(const AlgorithmSpec& spec,
@@ -306,7 +294,7 @@ Algorithm allreduce_butterfly() {
                        .bit_identical = true,
                        .synchronizing = true,
                        .power_of_two = true},
-        .stages = &butterfly_stages,
+        .stages = &doubling_stages,
     };
 }
 

@@ -12,8 +12,8 @@
 //          blocks for the holder's own node last.
 // Source   Huang et al., PiP-MColl, section III-A1, with its shared receive buffers, here for any
 //          number of nodes and any root. The paper gathers only within nodes.
-// Rounds   Over the network ceil(log_B N) for N nodes, with B = ports + 1. On the node as many, and
-//          one more. Exposed blocks need one message over the network for each destination node.
+// Rounds   Over the network ceil(log_B N) for N nodes, with B = ports + 1; on the node one more.
+//          Exposed blocks need one message over the network for each destination node.
 // Bytes    Over the network the blocks of all other nodes leave (reach) the root's node. Each port
 //          carries a part of them. An exposed block is copied once, by its destination rank.
 // Memory   Slots for the parts of each level, and one scratch buffer on ranks that hold blocks of
@@ -343,11 +343,10 @@ void write_gather(BlockWriter& writer, const GenerateRequest& request) {
 
 base::Result<plan::Program> generate_scatter(const AlgorithmSpec& spec,
                                              const GenerateRequest& request) {
-    const base::Result<LocalTransfer> local = local_transfer(spec, largest_part_bytes(request));
-    if (!local) return local.failure();
+    const LocalTransfer local = WEFT_TRY(local_transfer(spec, largest_part_bytes(request)));
     return program_by_blocks({.collective = "scatter"}, spec, request,
                              [&](BlockWriter& writer, const GenerateRequest&) {
-                                 if (*local == LocalTransfer::in_place)
+                                 if (local == LocalTransfer::in_place)
                                      ExposedTreeBlocks(writer, request).scatter();
                                  else
                                      NodeTreeBlocks(writer, request).scatter();
@@ -360,8 +359,8 @@ Algorithm gather_multi_object() {
     return {
         .collective = "gather",
         .name = "multi-object",
-        .summary = "every rank of a node takes in the blocks of some other nodes",
-        .source = "Huang et al., PiP-MColl, section III-A1, turned round",
+        .summary = "every rank of a node receives the blocks of some other nodes",
+        .source = "Huang et al., PiP-MColl, section III-A1, reversed",
         .parameters = {{"segments", "1", kSegmentsHelp}},
         .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
         .generate = by_blocks({.collective = "gather"}, write_gather),

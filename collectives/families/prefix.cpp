@@ -8,7 +8,8 @@
 //          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, itself
 //          included, to rank r + 2^k, which combines it before its own partial result.
 //          doubling-123: distances are 1, 2, 3, 6, 12, ... A rank combines the values before its
-//          own and puts the result. Step 0 puts the own value, and step 1 both.
+//          own and puts the result. Step 0 puts only the rank's own value, and step 1 puts the sum
+//          with its own value.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4
 //          (linear pipeline); Hillis and Steele, Data parallel algorithms; Traeff, Exclusive
 //          scan by 123-doubling.
@@ -160,7 +161,7 @@ void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
     writer.reserve_credits(steps, steps);
 }
 
-/// `before` is the reduction over the last ranks before this one, as far as they are known.
+/// `before` is the reduction over the ranks before this one whose values have arrived.
 template <bool kExclusive>
 void write_123(BlockWriter& writer, const GenerateRequest& request) {
     const auto [rank, size] = std::pair{request.rank, request.size};

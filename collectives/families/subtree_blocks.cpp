@@ -5,8 +5,8 @@
 // Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
 //          exchanges them with its parent in one message. Larger subtrees are first. allgather:
 //          rank 0 gathers all blocks and sends them down the same tree (`gather-broadcast`).
-//          loggp-optimal: of n ranks, a rank first sends m blocks such that its receiver, with m
-//          ranks, and itself, with n - m ranks, end as early as possible.
+//          loggp-optimal: a rank with the blocks of n ranks first sends those of m ranks to one of
+//          them, with the m for which both ranks end as early as possible.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1.2 to 3.1.4 and
 //          3.3. loggp-optimal: Alexandrov et al., LogGP, section 4; Iannello, Efficient algorithms
 //          for the reduce-scatter operation in LogGP.
@@ -23,7 +23,7 @@
 //          and all children get credits by one number. In a scatter all children get data by one
 //          number, and each has its own number for credits. The allgather needs no credits: a child
 //          sends the next segment after the result of the previous one. Children are numbered from
-//          the last one on; in a binomial tree this number alone limits the size of a subtree.
+//          the last one to the first: in a binomial tree, the number then limits the subtree.
 // Next     ../generate/named_trees.hpp for the trees.
 #include <array>
 
@@ -166,14 +166,14 @@ class SubtreeBlocks {
     patterns::TreeNode node_;
     std::vector<Rank> largest_;  ///< largest subtree of a child by index
     std::uint32_t block_;        ///< this rank's block
-    std::uint32_t indices_;      ///< number of different indices of children
+    std::uint32_t indices_;      ///< largest number of children of a rank
     std::uint32_t own_index_ = 0;
 };
 
-/// Returns the spec of loggp-optimal with the costs of the machine, in thousandths of the longest.
+/// Returns the spec of loggp-optimal with the machine's costs, in thousandths of the largest cost.
 std::vector<std::string> loggp_variants(const CandidateRequest& request) {
-    const std::int64_t travel = request.stage.latency + request.receipt - request.issue;
-    std::array costs{std::max<std::int64_t>(0, travel), request.issue, request.bytes};
+    const std::int64_t travel = request.stage.latency + request.receive_ps - request.issue_ps;
+    std::array costs{std::max<std::int64_t>(0, travel), request.issue_ps, request.send_bytes_ps};
     const std::int64_t unit = std::max<std::int64_t>(1, std::ranges::max(costs) / 1000);
     for (std::int64_t& cost : costs) cost = (cost + unit / 2) / unit;
     return {
@@ -246,11 +246,10 @@ Algorithm entry(std::string_view collective, std::string_view name) {
 
 base::Result<plan::Program> generate_gather_broadcast(const AlgorithmSpec& spec,
                                                       const GenerateRequest& request) {
-    const Tree tree = tree_parameter(spec, request.size);
-    if (!tree) return tree.failure();
+    const patterns::RangeTree tree = WEFT_TRY(tree_parameter(spec, request.size));
     return program_by_blocks({.collective = "allgather", .depth = 1, .synchronizing = true}, spec,
                              request, [&](BlockWriter& writer, const GenerateRequest& cut) {
-                                 SubtreeBlocks(writer, *tree, cut).allgather();
+                                 SubtreeBlocks(writer, tree, cut).allgather();
                              });
 }
 

@@ -138,16 +138,17 @@ std::vector<Parameter> in_pieces_by_size() {
     return {{"segments", "by size", kSegmentsHelp, "2,5"}};
 }
 
-/// Returns the spec of logp-optimal with the costs of the machine: the time from one message of a
-/// parent to its next, as kUnits units, and the time until a child has its message.
+/// Returns the spec of logp-optimal with the machine's costs, scaled so that the time from one
+/// message of a parent to the next is kUnits.
 std::vector<std::string> logp_variants(const CandidateRequest& request, bool reduces) {
     constexpr std::int64_t kUnits = 4;
-    constexpr std::int64_t kMost = 1000;  // a longer latency gives the same tree, slowly
-    const std::int64_t send = request.issue + request.bytes;
-    const std::int64_t gap = std::max<std::int64_t>(1, reduces ? request.receipt : send);
-    const std::int64_t travel = send + request.stage.latency + request.receipt;
+    constexpr std::int64_t kLatencyMax = 1000;  // larger values give the same tree, but take longer
+    const std::int64_t send = request.issue_ps + request.send_bytes_ps;
+    const std::int64_t gap = std::max<std::int64_t>(1, reduces ? request.receive_ps : send);
+    const std::int64_t travel = send + request.stage.latency + request.receive_ps;
     return {fmt::format("logp-optimal:latency={},overhead=0,gap={}",
-                        std::clamp((travel * kUnits + gap / 2) / gap, kUnits, kMost), kUnits)};
+                        std::clamp((travel * kUnits + gap / 2) / gap, kUnits, kLatencyMax),
+                        kUnits)};
 }
 
 struct TreeEntry {
@@ -236,14 +237,14 @@ Algorithm reduce_tree(std::string_view name) {
          {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
         {"binomial",
          binomial_tree,
-         "the number of ranks that take part is halved each round",
+         "the number of active ranks is halved each round",
          "Hoefler and Moor, section 3.1.3",
          {{"segments", "1", kSegmentsHelp, "3"}}},
         {"knomial",
          knomial_tree,
-         "the number of ranks that take part is divided by k each round",
+         "the number of active ranks is divided by k each round",
          "Hoefler and Moor, section 3.1.3",
-         {{"k", "4", "one of k ranks goes on each round", "2,3,7"},
+         {{"k", "4", "divisor of the number of ranks each round", "2,3,7"},
           {"segments", "1", kSegmentsHelp, "3"}}},
         {"logp-optimal", logp_tree, "along the tree that is fastest in the LogP model",
          "Karp et al., Optimal broadcast and summation in the LogP model", logp_parameters()},

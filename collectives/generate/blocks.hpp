@@ -69,8 +69,8 @@ class BlockWriter {
         return {block, rest};
     }
 
-    // Credits: in a pipeline the reader of a slot signals its writer, which puts to the slot again
-    // two segments later.
+    // Credits: in a pipeline, the reader of a slot signals its writer. The writer puts to the slot
+    // again two segments later.
     void await_credit(Rank peer, std::uint32_t number) {
         if (pipelined()) builder_.wait(peer, number, 0, kDepth);
     }
@@ -131,6 +131,7 @@ class BlockWriter {
     plan::Builder builder_;
 };
 
+/// Fixed arguments of program_by_blocks().
 struct BlockCall {
     std::string_view collective;
     std::uint32_t blocks = 0;                   ///< blocks of the buffer; 0: one for each rank
@@ -139,10 +140,11 @@ struct BlockCall {
     /// `depth` if several segments are in flight. 1 suffices if the waits of a segment show that
     /// the receivers of its puts have read the slots of the previous segment in the same lane.
     std::uint32_t lane_depth = BlockWriter::kDepth;
-    bool synchronizing = false;  ///< of calls with elements
+    bool synchronizing = false;  ///< calls with elements are synchronizing
     bool in_pieces = false;      ///< cut the buffer by in_pieces()
     bool one_stage = false;      ///< each rank has one stage, so a loop is a pipeline by itself
 };
+
 /// Returns a program. `write(writer, request)` writes the steps of a segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // census.hpp - rounds that combine the values of any number of members in any radix.
 //
-// Idea     Each member keeps two sums, a and b, which first are its value. Invariant: the result of
-//          a member is its a plus the b of the n - 1 members before it, modulo their number. At
-//          first n is that number. In a round a member sends b to up to radix - 1 others. All
-//          received data is added to b and a part of it to a, so that the invariant holds for
+// Idea     Each member keeps two sums, a and b. Both start as its value, and n as the number of
+//          members. Invariant: the result of a member is its a plus the b of the n - 1 members
+//          before it, cyclically. In a round a member sends b to up to radix - 1 others. It adds
+//          all received data to b and a part of it to a, so that the invariant then holds for
 //          ceil(n / radix) in place of n. The sum a is the result when n = 1.
 // Source   Bar-Noy, Kipnis and Schieber, Optimal computation of census functions in the postal
 //          model, here in any radix.
@@ -45,7 +45,7 @@ struct CensusRound {
     return rounds;
 }
 
-/// Buffers of the two sums of a member; they are equal while the sums are equal.
+/// Buffers of a member's two sums; one buffer while the sums are equal.
 class CensusSums {
   public:
     CensusSums(BlockWriter& writer, plan::Block value) : writer_(writer), a_(value), b_(value) {}
@@ -73,7 +73,7 @@ class CensusSums {
             if (!differ) b_ = a_;
         }
     }
-    /// As add(), for a single round of `members` members, in their order.
+    /// Like add(), but adds in the order of members; for a single round.
     void add_in_order(const CensusRound& round, const std::vector<plan::Block>& received,
                       Rank member, Rank members) {
         std::vector<std::pair<Rank, plan::Block>> values{{member, a_}};

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "collectives/algorithm.hpp"
+#include "collectives/notation/cursor.hpp"
 #include "collectives/patterns/range_tree.hpp"
 
 namespace weft::collectives {
@@ -38,7 +39,8 @@ inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
     const Rank k = WEFT_TRY(radix_parameter(spec, 4, 2));
     return patterns::knomial_tree(size, k);
 }
-/// Reads a cost in thousandths; `cost` is its default. Costs are at least `least` thousandths.
+/// Reads a parameter into `cost`, in thousandths. `cost` holds its default, in units; `least` is
+/// the smallest allowed value, in thousandths.
 inline base::Result<void> read_cost(const AlgorithmSpec& spec, std::string_view key,
                                     std::int64_t& cost, std::int64_t least) {
     constexpr std::int64_t kThousandths = 1000;
@@ -98,25 +100,23 @@ inline Tree tree_parameter(const AlgorithmSpec& spec, Rank size) {
     const SpecParameter* const given = spec.find("tree");
     if (given == nullptr) return binomial_tree(spec, size);
     if (given->nested.empty() || given->nested.front().is_schedule())
-        return base::fail(Status::argument,
-                          "character {}: tree must be (binomial), (kary:k=2) or another tree, in "
-                          "parentheses",
-                          given->position);
+        return fail_at(given->position,
+                       "tree must be (binomial), (kary:k=2) or another tree, in parentheses");
     const AlgorithmSpec& named = given->nested.front();
     const auto found = std::ranges::find(kTrees, named.name, &NamedTree::name);
     if (found == kTrees.end()) {
         std::vector<std::string_view> names;
         for (const NamedTree& tree : kTrees) names.push_back(tree.name);
-        return base::fail(Status::argument, "character {}: unknown tree '{}'; known: {}",
-                          named.position, named.name, fmt::join(names, ", "));
+        return fail_at(named.position, "unknown tree '{}'; known: {}", named.name,
+                       fmt::join(names, ", "));
     }
     for (const SpecParameter& parameter : named.parameters)
         if (std::ranges::find(found->parameters, parameter.key) == found->parameters.end())
-            return base::fail(Status::argument, "character {}: {} has no parameter '{}'; it has {}",
-                              parameter.position, named.name, parameter.key,
-                              found->parameters.empty()
-                                  ? "none"
-                                  : fmt::format("{}", fmt::join(found->parameters, ", ")));
+            return fail_at(parameter.position, "{} has no parameter '{}'; it has {}", named.name,
+                           parameter.key,
+                           found->parameters.empty()
+                               ? "none"
+                               : fmt::format("{}", fmt::join(found->parameters, ", ")));
     return found->tree(named, size);
 }
 

@@ -46,7 +46,8 @@ struct NodePosition {
         const auto wrapped = static_cast<Rank>(((other % nodes) + nodes) % nodes);
         return layout.rank_at(wrapped, local);
     }
-    /// Returns the local peers, from the next one on, so that ranks start with different peers.
+    /// Returns the local peers, starting with the next one, so that ranks start with different
+    /// peers.
     [[nodiscard]] std::vector<Rank> others() const {
         std::vector<Rank> list;
         for (Rank k = 1; k < count; ++k) list.push_back(node_rank((local + k) % count));
@@ -123,7 +124,7 @@ void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& requ
     });
 }
 
-/// Returns the block that a local peer has exposed under the number of `slot`, not put into it.
+/// Returns the block that a local peer has exposed under the number of `slot`.
 [[nodiscard]] inline plan::Block at_peer(Rank peer, plan::Block slot) {
     slot.buffer = plan::Buffer::mapped;
     slot.peer = peer;
@@ -159,11 +160,12 @@ class LocalPeers {
     /// Returns the flags of puts and waits.
     [[nodiscard]] std::uint8_t flags() const { return in_place_ ? 0 : plan::kShared; }
 
-    /// Signals one peer (below: all) that this rank no longer reads its exposed blocks.
+    /// Signals a peer that this rank no longer reads the blocks that the peer has exposed.
     void signal_done(Rank peer) { builder_.signal(peer, done(here_.local)); }
     void signal_done() {
         for (const Rank peer : others_) signal_done(peer);
     }
+    /// Waits until a peer no longer reads the blocks that this rank has exposed.
     void await_done(Rank peer) { builder_.wait(peer, done(here_.layout.local_of(peer))); }
     void await_done() {
         for (const Rank peer : others_) await_done(peer);

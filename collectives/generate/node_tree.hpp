@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// node_tree.hpp - a tree of nodes in which every port of a node carries a part.
+// node_tree.hpp - a tree of nodes in which every port of a node carries a part of the blocks.
 //
 // Idea     Nodes are numbered from the root's node on. An interval of nodes is split into B parts
 //          of almost equal size. The interval's first node keeps the first part, and its port j

@@ -20,7 +20,7 @@ namespace weft::collectives {
     return rounds;
 }
 
-/// Radix 2 takes the most rounds. Returns the smallest radix for each smaller number of rounds.
+/// Returns the smallest radix for each number of rounds that is less than the rounds of radix 2.
 [[nodiscard]] inline std::vector<Rank> smallest_radices(Rank size) {
     std::vector<Rank> radices;
     const int most = rounds_of_radix(size, 2);
@@ -46,8 +46,8 @@ namespace weft::collectives {
         if (repeats)
             blocks = (rounds - 1) * (request.size - request.size / radix) + request.size -
                      request.size / (last + 1);
-        return rounds * (request.stage.latency + request.receipt) + messages * request.issue +
-               blocks * request.vector;
+        return rounds * (request.stage.latency + request.receive_ps) + messages * request.issue_ps +
+               blocks * request.buffer_ps;
     };
     Rank best = 2;
     for (const Rank radix : smallest_radices(request.size))

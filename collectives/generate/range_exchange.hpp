@@ -34,7 +34,7 @@ struct BlockRange {
     return range;
 }
 
-/// Partial result of a rank: its input before the first step, then a range of output or scratch.
+/// Partial result of a rank: its input before the first step, later a range of output or scratch.
 class PartialResult {
   public:
     enum class Kept : std::uint8_t { output, scratch };
@@ -93,7 +93,8 @@ struct Folding {
     }
 };
 
-/// Put numbers of a pair: for the halves that it exchanges, and for the half that joins them.
+/// Put numbers of a pair: for the halves that its ranks exchange, and for the reduced half that one
+/// rank sends to the other.
 struct FoldNumbers {
     std::uint32_t fold = 0;
     std::uint32_t hand_over = 1;
@@ -129,9 +130,6 @@ class RangeExchange {
     RangeExchange(BlockWriter& writer, PartialResult& partial, Position position,
                   std::function<Rank(std::uint32_t)> rank_of)
         : writer_(writer), partial_(partial), position_(position), rank_of_(std::move(rank_of)) {}
-
-    /// Returns the range that this number has after all steps.
-    [[nodiscard]] BlockRange own() const { return range(position_.number, position_.steps); }
 
     // halve(), double_up() and gather() use one put number for each step, from `first` on.
     void halve(std::uint32_t first) {

@@ -44,8 +44,8 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
     send_down(writer, place, data);
 }
 
-/// Combines the own value and the children's partial results into the target. Children, in rank
-/// order, put to the numbers from 0 on; the next number is that of the parent's credit.
+/// Combines this rank's value and its children's partial results into the target. The children, in
+/// rank order, use put numbers from 0 on; the next number is the parent's credit.
 inline void combine_up(BlockWriter& writer, const patterns::TreePlace& place,
                        const plan::Block& target) {
     std::vector<plan::Block> operands{writer.input(0)};
@@ -64,7 +64,7 @@ inline void send_up(BlockWriter& writer, const patterns::TreePlace& place,
     writer->put(place.parent, place.child_index, value);
 }
 
-/// As write_tree(), for a single block that is delivered directly into buffers.
+/// Like write_tree(), for a single block that is delivered directly into buffers.
 inline void write_tree_directly(BlockWriter& writer, const patterns::TreePlace& place) {
     constexpr std::uint32_t kData = 0;
     constexpr std::uint32_t kFirstExposed = 1;

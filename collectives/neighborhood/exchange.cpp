@@ -59,16 +59,18 @@ std::optional<Coordinates> Grid::reduced(Coordinates offset) const {
 base::Result<Stencil> Stencil::make(Grid grid, std::vector<Coordinates> offsets) {
     if (!grid.is_valid())
         return base::fail(Status::argument,
-                          "grid: at least one dimension is needed, of 1 rank or more each");
-    if (offsets.empty()) return base::fail(Status::argument, "offsets: none given");
+                          "the grid must have at least one dimension of at least 1 rank, and fewer "
+                          "than 2^31 ranks");
+    if (offsets.empty()) return base::fail(Status::argument, "the list of offsets is empty");
     std::map<Coordinates, std::uint32_t> numbers;
     for (const Coordinates& offset : offsets) {
         const auto number = static_cast<std::uint32_t>(numbers.size());
         if (offset.size() != grid.dimensions())
-            return base::fail(Status::argument, "offset {}: it has {} parts, the grid {}", number,
+            return base::fail(Status::argument,
+                              "offset {} has {} parts, but the grid has {} dimensions", number,
                               offset.size(), grid.dimensions());
         if (!numbers.emplace(offset, number).second)
-            return base::fail(Status::argument, "offset {}: it was given before", number);
+            return base::fail(Status::argument, "offset {} repeats an earlier offset", number);
     }
     Stencil stencil(std::move(grid), std::move(offsets));
     for (const Coordinates& offset : stencil.offsets_) {
@@ -76,7 +78,7 @@ base::Result<Stencil> Stencil::make(Grid grid, std::vector<Coordinates> offsets)
         for (std::int64_t& part : back) part = -part;
         const auto found = numbers.find(back);
         if (found == numbers.end())
-            return base::fail(Status::argument, "offset {}: its opposite is missing",
+            return base::fail(Status::argument, "the opposite of offset {} is missing",
                               stencil.opposite_.size());
         stencil.opposite_.push_back(found->second);
     }
@@ -250,7 +252,7 @@ class NeighborWriter {
         for (const Round& round : routes_.rounds()) {
             bool sends = false;
             for (const RoundMessage& message : round.messages) sends |= send(round, message);
-            // Received blocks may replace blocks that earlier rounds have received.
+            // Received blocks may replace blocks of earlier rounds that the puts still read.
             if (sends && round.first > 0) writer_->flush();
             for (const RoundMessage& message : round.messages) receive(round, message);
         }
@@ -299,8 +301,8 @@ class NeighborWriter {
         return numbers_ + number_of(message, receiver);
     }
 
-    /// Returns true if the block that is here before the round of `dimension` has a source rank and
-    /// a rank that needs it.
+    /// Returns true if the block that this rank would hold before the round of `dimension` has a
+    /// source rank in the grid, and a rank in the grid that needs it.
     [[nodiscard]] bool is_needed(const Moving& block, std::size_t dimension) const {
         const Coordinates begin = parts_of(stencil_.offsets()[block.offset], 0, dimension);
         if (at(begin, -1) == plan::kNoRank) return false;
@@ -331,7 +333,7 @@ class NeighborWriter {
         return mapped_ != nullptr && (*mapped_)[static_cast<std::size_t>(peer)] &&
                is_mappable(message);
     }
-    /// Begins a lane for a message, unless messages do not delay each other.
+    /// Begins a lane for a message if messages could delay each other.
     void begin_lane(bool for_each_segment) {
         if (in_lanes_) writer_.begin_lane(for_each_segment);
     }
@@ -404,7 +406,7 @@ class NeighborWriter {
             writer_.give_credit(from, credit_of(message, rank_));
     }
 
-    /// Copies blocks whose distance leads back to this rank, unless they are in their position.
+    /// Copies blocks whose distance leads back to this rank, unless they are already in place.
     void copy_returning(std::vector<plan::Block> into, std::vector<plan::Block> from) {
         for (std::size_t i = into.size(); i-- > 0;) {
             if (into[i] != from[i]) continue;

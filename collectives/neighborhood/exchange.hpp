@@ -104,8 +104,8 @@ struct NeighborRequest {
     Rank rank = 0;
     std::uint32_t segments = 1;  ///< pieces that each block is cut into
     std::uint64_t elements = 0;  ///< sum over all blocks
-    /// By peer: true if its direct messages are read in place; equal on sender and receiver. Either
-    /// every rank has an entry that is false, or no rank has. nullptr: none is read in place.
+    /// By peer: true if direct messages are read in place; equal on sender and receiver. Either
+    /// every rank has an entry that is false, or no rank has. nullptr: no message is read in place.
     const std::vector<bool>* mapped = nullptr;
 };
 

@@ -25,8 +25,8 @@ enum class Data : std::uint8_t {
     /// The buffer has a block for each rank of the team. Within a node a rank has its own block.
     /// Among nodes a rank has the blocks of all ranks of its node.
     blocks,
-    /// As `blocks`, but for calls within nodes only: the rank with local rank l has one block for
-    /// each node, that of the node's rank l.
+    /// Like `blocks`, but for calls within nodes only: the rank with local rank l has, for each
+    /// node, the block of that node's rank l.
     by_local_rank,
 };
 
@@ -48,13 +48,13 @@ struct KnownShapes {
         AlgorithmSpec spec;
         Data data = Data::whole;
         Rank team_size = 1;
-        Rank size = 1;  ///< of the group
-        Rank root = 0;  ///< index in the group, as `rank`
-        Rank rank = 0;
+        Rank size = 1;  ///< number of ranks of the group
+        Rank root = 0;  ///< index in the group
+        Rank rank = 0;  ///< index in the group
         std::shared_ptr<const plan::Program> program = nullptr;
     };
     std::vector<GroupShape> shapes;
-    std::optional<patterns::RangeTree> tree;  ///< of a gather or scatter of the whole team
+    std::optional<patterns::RangeTree> tree;  ///< tree of a gather or scatter of the whole team
 };
 
 /// An algorithm that a parameter names, and its collective.
@@ -90,7 +90,7 @@ class Groups {
     [[nodiscard]] base::Result<plan::SplicePart> on_nodes(const GroupCall& call) const;
     /// Returns a call among the leaders. Its root is the leader of the root's node.
     [[nodiscard]] base::Result<plan::SplicePart> of_leaders(const GroupCall& call) const;
-    /// Returns calls among ranks with equal local ranks. All nodes must have equally many ranks.
+    /// Returns calls among ranks with equal local ranks. All nodes must have the same number.
     [[nodiscard]] base::Result<plan::SplicePart> of_equal_local_ranks(const GroupCall& call) const;
     /// Returns a local step of this rank: copies input to output or, if `combines`, combines the
     /// input (first operand) with the output.

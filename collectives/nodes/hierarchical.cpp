@@ -128,25 +128,26 @@ constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::by_local_rank
 // clang-format on
 
 constexpr Composed scan_entry(std::string_view collective, std::string_view node_help) {
-    return {.collective = collective,
-            .summary = "ranks of a node scan, the last one gets earlier nodes' result, all add it",
-            .node = {collective},
-            .node_help = node_help,
-            .node_tries = "(recursive-doubling)",
-            .net_default = "recursive-doubling",
-            .net_tries = "(linear)",
-            .net_variants = "linear",
-            .down = "broadcast",
-            .node_default = "linear",
-            .node_large = "recursive-doubling",
-            .net_help = "an exscan of the last ranks of nodes",
-            .net_of = "exscan"};
+    return {
+        .collective = collective,
+        .summary = "each node scans, its last rank receives the earlier nodes' result, all add it",
+        .node = {collective},
+        .node_help = node_help,
+        .node_tries = "(recursive-doubling)",
+        .net_default = "recursive-doubling",
+        .net_tries = "(linear)",
+        .net_variants = "linear",
+        .down = "broadcast",
+        .node_default = "linear",
+        .node_large = "recursive-doubling",
+        .net_help = "an exscan of the last ranks of nodes",
+        .net_of = "exscan"};
 }
 
 // lint: allow(function-length): a table
 constexpr std::array<Composed, 11> kEntries{{
     {.collective = "barrier",
-     .summary = "the ranks of each node signal one of them, and these run a barrier",
+     .summary = "ranks signal one rank of their node, and these ranks run a barrier",
      .node = {"reduce", "barrier"},
      .node_help = "a reduce, used for its signals, or a barrier",
      .node_tries = "(binomial),(central)",
@@ -157,7 +158,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .lines = lines::kBarrier,
      .maps = false},
     {.collective = "broadcast",
-     .summary = "one rank of each node gets the buffer and passes it on there",
+     .summary = "one rank of each node receives the buffer, then broadcasts it on its node",
      .node = {"broadcast"},
      .node_help = "a broadcast on the node",
      .node_tries = "(binomial),(double-tree)",
@@ -165,13 +166,13 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_variants = "flat,scatter-allgather",
      .lines = lines::kBroadcast},
     {.collective = "reduce",
-     .summary = "one rank of each node combines its ranks, then nodes are combined",
+     .summary = "each node reduces to one rank, and these ranks reduce to the root",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
      .net_tries = "(flat),(kary:k=3)",
      .lines = lines::kReduce},
     {.collective = "allreduce",
-     .summary = "one rank of each node combines its ranks, nodes are combined, all get the result",
+     .summary = "each node reduces to one rank; these ranks allreduce, then broadcast",
      .node = {"reduce", "allreduce"},
      .node_help = "a reduce or an allreduce on the node",
      .node_tries = "(binomial),(recursive-doubling)",
@@ -181,17 +182,17 @@ constexpr std::array<Composed, 11> kEntries{{
      .down = "broadcast",
      .lines = lines::kAllreduce},
     {.collective = "gather",
-     .summary = "one rank of each node collects its blocks, the root collects nodes' blocks",
+     .summary = "one rank of each node gathers, then the root gathers from these ranks",
      .node = {"gather"},
      .node_help = "a gather on the node",
      .lines = lines::kGather},
     {.collective = "scatter",
-     .summary = "one rank of each node gets its ranks' blocks and gives them out",
+     .summary = "one rank of each node receives its node's blocks, then scatters them",
      .node = {"scatter"},
      .node_help = "a scatter on the node",
      .lines = lines::kScatter},
     {.collective = "allgather",
-     .summary = "nodes collect their blocks, exchange them, and give them to all ranks",
+     .summary = "one rank of each node gathers; these ranks allgather, then broadcast",
      .node = {"gather"},
      .node_help = "a gather on the node",
      .net_default = "bruck",
@@ -200,7 +201,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .down = "broadcast",
      .lines = lines::kAllgather},
     {.collective = "reduce_scatter",
-     .summary = "nodes combine their ranks, exchange blocks, and give them out",
+     .summary = "each node reduces to one rank; these ranks reduce_scatter, then scatter",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
      .net_default = "pairwise",
@@ -251,7 +252,7 @@ base::Result<void> take_pieces(Named& part, Parts& parts) {
     if (pieces > 1 && parts.pieces > 1 && pieces != parts.pieces)
         return base::fail(
             Status::argument,
-            "{} {} has {} segments, another part has {}: all go through the same ones",
+            "{} {} has {} segments, but another part has {}: all parts must have the same number",
             part.collective, print(part.spec), pieces, parts.pieces);
     parts.pieces = std::max(parts.pieces, pieces);
     std::erase_if(part.spec.parameters,
@@ -269,7 +270,7 @@ base::Result<Parts> parts_of(const Composed& entry, const AlgorithmSpec& spec,
     parts.net = WEFT_TRY(named_by(spec, kNet, entry.net_default, {&entry.net_collective(), 1}));
     if (parts.net.algorithm->properties_of(parts.net.spec).direct)
         return base::fail(Status::argument,
-                          "{} {} is for ranks that share a node, and leaders are on several",
+                          "{} {} is for ranks that share a node, but leaders are on several nodes",
                           parts.net.collective, parts.net.algorithm->name);
     if (!entry.down.empty())
         parts.down = WEFT_TRY(named_by(spec, "down", maps ? kMapped : "flat", {&entry.down, 1}));
@@ -283,8 +284,8 @@ base::Result<Parts> parts_of(const Composed& entry, const AlgorithmSpec& spec,
 base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
-    const std::uint64_t vector = request.elements * request.element_bytes;
-    return local_transfer(spec, entry.traits().blocks() ? block_bytes(request) : vector);
+    return local_transfer(spec, entry.traits().blocks() ? block_bytes(request)
+                                                        : request.elements * request.element_bytes);
 }
 
 /// Fails if a part uses buffers in place whose blocks need not adjoin.
@@ -392,15 +393,14 @@ base::Result<plan::Program> generate_hierarchical(const Composed& entry, const A
     const Groups groups(request, entry.scans() ? Leader::last : Leader::first);
     if (request.ordered && entry.traits().reduces() && !groups.layout().contiguous())
         return base::fail(Status::argument,
-                          "{} hierarchical combines the ranks of a node first: nodes that do not "
-                          "hold consecutive ranks put them out of order, and the operation does "
-                          "not commute",
+                          "the operation does not commute, and {} hierarchical combines in rank "
+                          "order only if each node has consecutive ranks",
                           entry.collective);
     header.synchronizing = entry.synchronizes();
     return compose(entry, parts, std::move(header), groups, request.one_at_a_time);
 }
 
-Properties usual(const Composed& entry) {
+Properties default_properties(const Composed& entry) {
     return {.ordered = true,
             .bit_identical = true,
             .synchronizing = entry.synchronizes(),
@@ -409,8 +409,8 @@ Properties usual(const Composed& entry) {
             .even_nodes = entry.traits().contribution == Contribution::owner_own_block};
 }
 
-Properties refined(const Composed& entry, const AlgorithmSpec& spec) {
-    Properties properties = usual(entry);
+Properties properties_for(const Composed& entry, const AlgorithmSpec& spec) {
+    Properties properties = default_properties(entry);
     const auto transfer = local_transfer(spec, 0);
     if (!transfer) return properties;
     const auto parts = parts_of(entry, spec, *transfer);
@@ -448,14 +448,14 @@ Algorithm hierarchical(std::string_view collective) {
         .source = "composed of the algorithms that node and net name",
         .parameters = {{"node", entry.node_default, entry.node_help, entry.node_tries},
                        {kNet, entry.net_default, entry.net_help, entry.net_tries}},
-        .properties = usual(entry),
+        .properties = default_properties(entry),
         .generate =
             [&entry](const AlgorithmSpec& spec, const GenerateRequest& request) {
                 return generate_hierarchical(entry, spec, request);
             },
         .variants =
             [&entry](const CandidateRequest& request) { return variants_of(entry, request); },
-        .refine = [&entry](const AlgorithmSpec& spec) { return refined(entry, spec); },
+        .refine = [&entry](const AlgorithmSpec& spec) { return properties_for(entry, spec); },
     };
     if (!entry.down.empty())
         algorithm.parameters.push_back(

@@ -55,7 +55,7 @@ using Schedule = std::vector<Stage>;
 /// A stage and the state of its level before it. For e and n this is the level that they close.
 struct PlacedStage {
     Stage stage;
-    Rank active = 0;  ///< n: ranks active on the level
+    Rank active = 0;  ///< n: active ranks of the level
     Rank stride = 1;  ///< S: product of the factors so far on the level
 
     friend bool operator==(const PlacedStage&, const PlacedStage&) = default;

@@ -138,12 +138,12 @@ RangeTree logp_tree(Rank size, LogP costs) {
 }
 
 RangeTree block_tree(Rank size, LogGP costs) {
-    // Of n nodes, the root sends the blocks of the last part[n], then serves the others as the root
-    // of n - part[n] nodes. A longer first message delays its receiver more, and leaves the root
-    // less: the best length does not decrease with n.
+    // The root of n nodes first sends the blocks of the last part[n] nodes, then serves the others
+    // as the root of n - part[n] nodes. A longer first message delays its receiver, but leaves less
+    // work to the root, so the best length does not decrease with n.
     std::vector<std::int64_t> time{0, 0};
     auto part = std::make_shared<std::vector<Rank>>(std::vector<Rank>{0, 0});
-    std::vector<Rank> children{0, 0};  // of the root of n nodes
+    std::vector<Rank> children{0, 0};  // number of children of the root of n nodes
     std::vector<Rank> largest;
     const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
     Rank best = 1;

@@ -54,7 +54,8 @@ struct RangeTree {
     /// Returns the child of that root whose subtree has the node at `distance` > 0 from the root.
     std::function<Child(Rank size, Rank distance)> child_towards;
     std::uint32_t children_max = 0;  ///< largest number of children of a node
-    /// Largest subtree of a child by the number of its later siblings. Empty: as at the root.
+    /// Nodes of the largest subtree of a child, by the number of the child's later siblings. Empty:
+    /// the subtrees of the root's children are the largest.
     std::vector<Rank> largest = {};
 };
 

@@ -5,7 +5,7 @@
 //          in rank order.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7 (pairwise
 //          exchange).
-// Rounds   1: all puts are posted at once, from the next rank on. Messages: n (n - 1).
+// Rounds   1: all puts are posted at once, starting with the next rank. Messages: n (n - 1).
 // Bytes    A rank sends and reduces n - 1 blocks.
 // Memory   n - 1 slots of one block; no scratch.
 // Good for Long blocks on few ranks; operations that do not commute.
@@ -38,7 +38,7 @@ Algorithm reduce_scatter_pairwise() {
     return {
         .collective = "reduce_scatter",
         .name = "pairwise",
-        .summary = "every rank puts each other rank's block to it",
+        .summary = "every rank puts to each other rank the block for it",
         .source = "Rabenseifner, section 3.7",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},

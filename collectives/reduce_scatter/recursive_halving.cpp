@@ -149,7 +149,7 @@ class RecursiveHalving {
         return every(writer_.scratch(0, first, count));
     }
 
-    /// Reserves the most blocks of any rank's message.
+    /// Reserves the largest number of blocks in any rank's message.
     void reserve() {
         if (size_ == 1) return;
         const std::uint32_t upper = power_ - border_;
@@ -191,7 +191,7 @@ Algorithm reduce_scatter_recursive_halving() {
     return {
         .collective = "reduce_scatter",
         .name = "recursive-halving",
-        .summary = "pairs exchange blocks of the other's half, at doubling distances",
+        .summary = "pairs exchange the blocks that the other reduces, at doubling distances",
         .source = "Thakur, Rabenseifner and Gropp, section 4.4",
         .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},

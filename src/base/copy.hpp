@@ -48,7 +48,7 @@ inline constexpr std::size_t kRegisterCopyMax = 2048;
 /// move_bytes().
 void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept;
 
-/// Copies as memcpy does: the areas must not overlap, and neither may be null.
+/// Like memcpy: the areas must not overlap, and neither pointer may be null.
 inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     if (bytes > kRegisterCopyMax && is_slow_distance(reinterpret_cast<std::uintptr_t>(to),
                                                      reinterpret_cast<std::uintptr_t>(from)))
@@ -56,7 +56,7 @@ inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     std::memcpy(to, from, bytes);
 }
 
-/// Copies as memmove does: the areas may overlap; neither may be null.
+/// Like memmove: the areas may overlap; neither pointer may be null.
 inline void move_bytes(void* to, const void* from, std::size_t bytes) noexcept {
     const auto target = reinterpret_cast<std::uintptr_t>(to);
     const auto source = reinterpret_cast<std::uintptr_t>(from);

@@ -146,20 +146,20 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const bool overlaps = far && !machine.crowded() && reduces;
     const plan::Time message = issue + put.receive + machine.reduce;
     const plan::Time buffer = time_of(put.byte_fs + machine.reduce_byte_fs);
-    return {
-        .size = size,
-        .ranks_per_node = each,
-        .stage = {.latency = latency, .message = message + buffer},
-        .round = latency + message,
-        .vector = buffer,
-        .combine = overlaps ? time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
-        .issue = issue,
-        .bytes = time_of(put.byte_fs),
-        .receipt = put.receive + (reduces ? machine.reduce + time_of(machine.reduce_byte_fs) : 0),
-        .layout = layout_of(machine, size),
-        .direct = machine.direct && is_long,
-        .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
-                           can_deliver_directly(machine, layout_of(machine, size))};
+    return {.size = size,
+            .ranks_per_node = each,
+            .stage = {.latency = latency, .message = message + buffer},
+            .put_ps = latency + message,
+            .buffer_ps = buffer,
+            .combine_ps = overlaps ? time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
+            .issue_ps = issue,
+            .send_bytes_ps = time_of(put.byte_fs),
+            .receive_ps =
+                put.receive + (reduces ? machine.reduce + time_of(machine.reduce_byte_fs) : 0),
+            .layout = layout_of(machine, size),
+            .direct = machine.direct && is_long,
+            .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
+                               can_deliver_directly(machine, layout_of(machine, size))};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,

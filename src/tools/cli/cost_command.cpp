@@ -180,8 +180,8 @@ class CostQuestion {
         for (const collectives::AlgorithmSpec& spec : collectives::candidate_specs(
                  question_->collective, {.size = question_->request.size,
                                         .stage = stage_cost(),
-                                        .round = round_cost(),
-                                        .vector = stage_cost().message,
+                                        .put_ps = put_cost(),
+                                        .buffer_ps = stage_cost().message,
                                         .layout = question_->request.layout}))
             add(spec);
         for (const collectives::Algorithm& algorithm :
@@ -193,7 +193,7 @@ class CostQuestion {
         return candidates;
     }
 
-    [[nodiscard]] std::int64_t round_cost() const {
+    [[nodiscard]] std::int64_t put_cost() const {
         const plan::MessageModel model = lab::message_model(parameters_.wire);
         return model.busy_base + model.latency + model.receive;
     }

@@ -147,9 +147,9 @@ TEST(AllreduceCounts, MixedGroupsAreRightForGeneralized) {
         return generate("allreduce", *parse_spec(spec), {.size = 12, .elements = 1}).failure().text;
     };
     EXPECT_EQ(refused("generalized:group=4x4"),
-              "character 19: group=4x4 is not a product of 12 ranks");
+              "character 19: the product of group=4x4 is not 12 ranks");
     EXPECT_EQ(refused("generalized:group=axe"),
-              "character 19: group=axe is no list of factors, as in group=4x3x2, nor n or primes");
+              "character 19: group=axe is not n, primes or a list of factors such as 4x3x2");
     EXPECT_EQ(refused("generalized:r=5"), "character 15: r=5 is not in 0..4");
 }
 

@@ -322,7 +322,7 @@ TEST(HierarchicalProof, UnusableRequestsAreRefusedWithTheReason) {
     for (const Case& c :
          {Case{"hierarchical", request,
                "allreduce hierarchical combines the ranks of a node first"},
-          Case{"hierarchical", other, "layout: it has 8 ranks, the team has 7"},
+          Case{"hierarchical", other, "layout has 8 ranks, but the team has 7"},
           Case{"hierarchical:net=(bring)", unordered,
                "character 19: allreduce has no algorithm 'bring'"},
           Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", unordered,

@@ -224,9 +224,9 @@ TEST(NeighborhoodProof, InvalidStencilsAreRefused) {
         const auto stencil = Stencil::make(std::move(grid), std::move(offsets));
         return stencil ? std::string() : stencil.failure().text;
     };
-    EXPECT_EQ(why({{2, 2}, {true, true}}, {{0, 1}}), "offset 0: its opposite is missing");
-    EXPECT_EQ(why({{2}, {true}}, {{1}, {-1}, {1}}), "offset 2: it was given before");
-    EXPECT_EQ(why({{2}, {true}}, {{1, 0}}), "offset 0: it has 2 parts, the grid 1");
+    EXPECT_EQ(why({{2, 2}, {true, true}}, {{0, 1}}), "the opposite of offset 0 is missing");
+    EXPECT_EQ(why({{2}, {true}}, {{1}, {-1}, {1}}), "offset 2 repeats an earlier offset");
+    EXPECT_EQ(why({{2}, {true}}, {{1, 0}}), "offset 0 has 2 parts, but the grid has 1 dimensions");
     EXPECT_NE(why({{2, 0}, {true, true}}, {{0, 1}}), "");
     EXPECT_NE(why({{2}, {true}}, {}), "");
 }
