@@ -288,7 +288,7 @@ int main(int argument_count, char** arguments) {
         const std::string text =
             fmt::format("{}: {}: {}, best {} ({:.1f} us)", i, drawn.text, comparison.chosen,
                         comparison.best, plan::nanoseconds(comparison.best_time) * 1e-3);
-        const bool crowded = drawn.machine.crowded();
+        const bool crowded = drawn.machine.oversubscribed();
         for (const std::string& key :
              {std::string("all"), std::string(crowded ? "shared processors" : "own processors"),
               std::string(drawn.ranks > kAllSimulated ? "1000 and more ranks" : "up to 130")})

@@ -76,17 +76,16 @@ std::string info_of(hwloc_obj_t object, const char* name) {
 
 base::Result<std::vector<std::vector<int>>> device_distances(
     std::span<const PciAddress> devices, std::span<const std::vector<int>> processors) {
-    const auto topology = load(true);
-    if (!topology) return topology.failure();
+    const Topology topology = WEFT_TRY(load(true));
     std::vector<std::vector<int>> distances(processors.size());
     for (const PciAddress& address : devices) {
-        hwloc_obj_t device = hwloc_get_pcidev_by_busid(topology->get(), address.domain, address.bus,
+        hwloc_obj_t device = hwloc_get_pcidev_by_busid(topology.get(), address.domain, address.bus,
                                                        address.device, address.function);
         for (std::size_t set = 0; set < processors.size(); ++set)
             distances[set].push_back(
                 device == nullptr
                     ? -1
-                    : levels_between(hwloc_get_non_io_ancestor_obj(topology->get(), device),
+                    : levels_between(hwloc_get_non_io_ancestor_obj(topology.get(), device),
                                      processors[set]));
     }
     return distances;

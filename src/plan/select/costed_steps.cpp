@@ -28,7 +28,7 @@ ExecutedSteps::Wanted CostedSteps::wanted(const BufferSize& size, std::uint32_t 
     return wanted;
 }
 
-Time CostedSteps::before() const {
+Time CostedSteps::expose_time() const {
     if (models_.model.expose == 0) return 0;
     return models_.model.expose *
            exposed_vectors(program_, [&](Rank peer) { return !is_far(peer); });
@@ -53,7 +53,7 @@ CostedStep CostedSteps::costed(const ExecutedStep& step) const {
         costed.busy = local.receive;
         costed.latency = model.latency;
         costed.hold = far ? models_.far->card.held(step.room) : 0;
-        costed.taken = model.take_in(step.room);
+        costed.taken = model.receive_bytes(step.room);
     } else if (step.message) {
         costed.kind = step.kind == StepKind::publish ? Kind::publish : Kind::send;
         costed.memory = step.kind == StepKind::put && !far ? memory : 0;
@@ -61,7 +61,7 @@ CostedStep CostedSteps::costed(const ExecutedStep& step) const {
         costed.latency = model.latency;
         costed.hold = far ? models_.far->card.held(step.bytes) : 0;
         costed.two_way = model.two_way_time(step.bytes);
-        costed.taken = model.take_in(step.bytes);
+        costed.taken = model.receive_bytes(step.bytes);
     } else {
         if (step.kind == StepKind::reduce)
             costed.busy = local.combine(step.bytes, step.operands, step.mapped_vectors > 0);

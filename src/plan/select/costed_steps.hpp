@@ -23,19 +23,18 @@ struct CostedStep {
     std::uint32_t segment = 0;  ///< iteration of a loop
     Rank peer = kNoRank;
     std::uint64_t key = 0;  ///< number * segments + segment; equal at both ends of a message
-    /// Time of this rank; of a send, with the time of its memory, which precedes the message.
-    Time busy = 0;
-    Time memory = 0;   ///< part of a send's `busy` for bytes that the cache does not hold
-    Time latency = 0;  ///< of a message that this rank sends or awaits
-    Time hold = 0;     ///< of a message: time on each NIC; 0: it uses none
-    Time two_way = 0;  ///< extra time of a sent message if its receiver has one in flight
-    Time taken = 0;    ///< time of the receiver for the bytes; of a wait, at most
+    Time busy = 0;          ///< time that the rank is busy; of a send, including `memory`
+    Time memory = 0;   ///< time of a send, before its message, for bytes that are not in the cache
+    Time latency = 0;  ///< latency of the message that this rank sends or awaits
+    Time hold = 0;     ///< time that the message occupies each NIC; 0: it uses no NIC
+    Time two_way = 0;  ///< extra time of a sent message if its receiver has a message in flight
+    Time taken = 0;    ///< time of the receiver for the bytes; of a wait, an upper bound
 };
 
 /// Prices the steps of one program. The program and the models must outlive this object.
 class CostedSteps {
   public:
-    /// `iterations`: most iterations of a loop.
+    /// Of each loop, at most `iterations` iterations are executed.
     CostedSteps(const Program& program, const BufferSize& size, const PutModels& models,
                 std::uint32_t iterations = ~0U);
 
@@ -44,8 +43,8 @@ class CostedSteps {
     void for_each(const Lane& lane, Visit visit) const {
         steps_.for_each(lane, [&](const ExecutedStep& step) { visit(costed(step)); });
     }
-    /// Returns the time before the first step: to expose buffers to local peers.
-    [[nodiscard]] Time before() const;
+    /// Returns the time to expose buffers to local peers, before the first step.
+    [[nodiscard]] Time expose_time() const;
 
   private:
     [[nodiscard]] CostedStep costed(const ExecutedStep& step) const;
@@ -63,7 +62,7 @@ class CostedSteps {
 
     const Program& program_;
     const PutModels& models_;
-    std::int64_t cold_fs_ = 0;  ///< for each byte of memory that the program uses
+    std::int64_t cold_fs_ = 0;  ///< extra time for each byte of memory that the program uses
     ExecutedSteps steps_;
 };
 

@@ -15,22 +15,21 @@ bool is_mapped(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 
-bool is_raise(StepKind kind) {
+bool raises_flag(StepKind kind) {
     return kind == StepKind::put || kind == StepKind::signal || kind == StepKind::expose ||
            kind == StepKind::publish;
 }
 
-/// Returns the elements of a list of blocks divided into `share` equal shares: those of the first
-/// share.
+/// Returns the elements in the first of `shares` equal parts of a list of blocks.
 std::uint64_t elements_of(const Program& program, const Partition& partition, BlockList list,
-                          std::uint32_t segment, std::uint32_t share) {
+                          std::uint32_t segment, std::uint32_t shares) {
     std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, {list.start, list.count / share}))
+    for (const Block& block : blocks_of(program, {list.start, list.count / shares}))
         elements += elements_in(partition, block, block.first + block.advance * segment);
     return elements;
 }
 
-/// Elements that a step touches, as in ExecutedStep.
+/// Counts of ExecutedStep, in elements instead of bytes.
 struct Touched {
     std::uint32_t mapped_vectors = 0;
     std::uint64_t mapped = 0;
@@ -38,7 +37,7 @@ struct Touched {
     std::uint64_t slots = 0;
 };
 
-/// Returns how many of the equal shares of a list are in memory of local peers.
+/// Returns how many of `shares` equal parts of a list are in memory of local peers.
 std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_t shares) {
     const auto blocks = blocks_of(program, list);
     const std::size_t each = blocks.size() / shares;
@@ -60,9 +59,8 @@ Touched touched_by_reduction(const Program& program, const Partition& partition,
             .mapped = (copies - 1) * elements_of(program, partition, step.target, segment, copies)};
 }
 
-/// Returns true if the step copies one block to the same units of another buffer in
-/// the same memory.
-bool stays(const Program& program, const Step& step) {
+/// Returns true if the step copies one block to the same units of a buffer in the same memory.
+bool is_free_copy(const Program& program, const Step& step) {
     if (step.source.count != 1 || step.target.count != 1) return false;
     const Block& from = program.blocks[step.source.start];
     Block to = program.blocks[step.target.start];
@@ -80,10 +78,10 @@ bool stays(const Program& program, const Step& step) {
 }
 
 Touched touched_by_copy(const Program& program, const Partition& partition, const Step& step,
-                        std::uint32_t segment, bool of_own) {
+                        std::uint32_t segment, bool count_own) {
     const bool mapped =
         mapped_shares(program, step.target, 1) + mapped_shares(program, step.source, 1) > 0;
-    if (!mapped && (!of_own || stays(program, step))) return {};
+    if (!mapped && (!count_own || is_free_copy(program, step))) return {};
     const std::uint64_t all = elements_of(program, partition, step.target, segment, 1);
     if (mapped) return {.mapped_vectors = 1, .mapped = all};
     std::uint64_t slots = 0;
@@ -94,7 +92,7 @@ Touched touched_by_copy(const Program& program, const Partition& partition, cons
 }
 
 /// Returns true if the preceding step writes the first operand.
-bool begins_with_last(const Program& program, const Step& step) {
+bool reads_previous_result(const Program& program, const Step& step) {
     if (&step == program.steps.data()) return false;
     const Step& before = *(&step - 1);
     if (before.kind != StepKind::copy && before.kind != StepKind::reduce) return false;
@@ -103,10 +101,10 @@ bool begins_with_last(const Program& program, const Step& step) {
 }
 
 Touched touched_by(const Program& program, const Partition& partition, const Step& step,
-                   std::uint32_t segment, bool of_own) {
+                   std::uint32_t segment, bool count_own) {
     if (step.source.count == 0 || step.target.count == 0) return {};
     if (step.kind == StepKind::copy)
-        return touched_by_copy(program, partition, step, segment, of_own);
+        return touched_by_copy(program, partition, step, segment, count_own);
     if (step.kind == StepKind::reduce)
         return touched_by_reduction(program, partition, step, segment);
     return {};
@@ -118,13 +116,13 @@ std::uint64_t memory_elements(const Program& program, const Partition& partition
     if (step.kind == StepKind::put)
         return elements_of(program, partition, step.source, segment, 1) * (whole ? 2 : 1);
     const bool reduces = step.kind == StepKind::reduce;
-    if (!reduces && (step.kind != StepKind::copy || stays(program, step))) return 0;
+    if (!reduces && (step.kind != StepKind::copy || is_free_copy(program, step))) return 0;
     std::uint64_t elements = 0;
     for (const BlockList list : {step.target, step.source})
         for (const Block& block : blocks_of(program, list))
             if (whole || block.buffer != Buffer::slot)
                 elements += elements_in(partition, block, block.first + block.advance * segment);
-    if (reduces && begins_with_last(program, step))
+    if (reduces && reads_previous_result(program, step))
         elements -= elements_of(program, partition, step.source, segment, step.operands);
     return elements;
 }
@@ -151,7 +149,7 @@ ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const 
     const bool waits = step.kind == StepKind::wait;
     const bool reduces = step.kind == StepKind::reduce;
     ExecutedStep executed{.kind = step.kind,
-                          .message = is_raise(step.kind),
+                          .message = raises_flag(step.kind),
                           .peer = step.kind == StepKind::publish ? kNoRank : step.peer,
                           .published = waits && (step.flags & kFromPublished) != 0,
                           .lagged = step.lag > 0,

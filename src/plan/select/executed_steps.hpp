@@ -24,19 +24,19 @@ namespace weft::plan {
 /// One execution of a step.
 struct ExecutedStep {
     StepKind kind = {};
-    bool message = false;  ///< raises a flag
+    bool message = false;  ///< the step raises a flag
     Rank peer = kNoRank;
     std::uint64_t key = 0;       ///< number * segments + segment, for sends and waits
-    bool published = false;      ///< wait for a published cell
-    bool lagged = false;         ///< credit: its wait is in a later iteration
+    bool published = false;      ///< the step waits for a published cell
+    bool lagged = false;         ///< the step gives or awaits a credit for a later iteration
     std::uint32_t segment = 0;   ///< iteration of a loop
-    bool shared = false;         ///< message that may be published instead (StepFlags)
-    Time pause = 0;              ///< of a step that sleeps or computes
-    std::uint64_t bytes = 0;     ///< of a message, or of one operand
-    std::uint64_t room = 0;      ///< of a wait: most bytes that the message can carry
-    std::uint32_t operands = 0;  ///< operands of a reduction
-    std::uint32_t times = 1;     ///< executions that this one represents
-    /// Buffers of local peers that are read or written in place.
+    bool shared = false;         ///< the message may be published instead (StepFlags)
+    Time pause = 0;              ///< duration of a sleep or compute step
+    std::uint64_t bytes = 0;     ///< size of the message, or of one operand
+    std::uint64_t room = 0;      ///< largest size of the message that a wait awaits
+    std::uint32_t operands = 0;  ///< number of operands of a reduction
+    std::uint32_t times = 1;     ///< number of executions that this one represents
+    /// Number of local peers' buffers that are read or written in place.
     std::uint32_t mapped_vectors = 0;
     std::uint64_t mapped_bytes = 0;  ///< bytes copied from or to such buffers
     std::uint64_t own_bytes = 0;     ///< bytes copied between the rank's own buffers
@@ -52,12 +52,12 @@ struct ExecutedStep {
 /// Reads the steps of a program, which must outlive this object.
 class ExecutedSteps {
   public:
-    /// Fields that take time to compute, and are zero unless wanted.
+    /// Selects fields that take time to compute; the others are zero.
     struct Wanted {
         bool own = false;                 ///< own_bytes and slot_bytes
         bool memory = false;              ///< memory_bytes
-        std::vector<bool> unpacked = {};  ///< by number: put targets for unpacked_bytes
-        std::uint32_t iterations = ~0U;   ///< most iterations of a loop that are executed
+        std::vector<bool> unpacked = {};  ///< by number: put targets that unpacked_bytes counts
+        std::uint32_t iterations = ~0U;   ///< largest number of iterations of a loop to execute
     };
 
     ExecutedSteps(const Program& program, const BufferSize& size, Wanted wanted);
@@ -111,14 +111,14 @@ class ExecutedSteps {
     bool touches_;  ///< steps touch memory of local peers, or own copies are wanted
 };
 
-/// Returns the bytes of a block that starts at unit `first`, in elements.
+/// Returns the number of elements of a block that starts at unit `first`.
 [[nodiscard]] std::uint64_t elements_in(const Partition& partition, const Block& block,
                                         std::uint32_t first);
-/// Returns the bytes of the caller's buffers from the first to the last one that the program uses.
-/// Without segments it adds the bytes that the rank puts.
+/// Returns the bytes of the caller's buffers between the first and the last unit that the program
+/// uses. Without segments, adds the bytes that the rank puts.
 [[nodiscard]] std::uint64_t buffer_bytes(const Program& program, const BufferSize& size);
-/// Returns, by number, whether a put target is filled by a rank for which holds() is true. Waits
-/// name the ranks.
+/// Returns, by number, whether a put target is filled by a rank for which holds() is true. The
+/// program's waits name the ranks.
 [[nodiscard]] std::vector<bool> slots_filled_by(const Program& program,
                                                 const std::function<bool(Rank)>& holds);
 /// Returns the number of the caller's buffers that a rank exposes to local peers: 0 to 2.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// machine.hpp - the costs of puts on a team's machine, as far as all its ranks know them.
+// machine.hpp - costs of puts on a team's machine that all its ranks know.
 //
-// Idea     A put has two paths: near, through memory that ranks of a node share, and far,
-//          over the network between nodes. On a host with more ranks than processors a
-//          waiting rank also waits for its turn on the processor, and all ranks share the
-//          processors for their computation.
-// Why      Times are whole numbers, so all ranks of a team compute the same choice from
-//          the same numbers.
+// Idea     A put has two paths: near, through memory that ranks of a node share, and far, over the
+//          network between nodes. On a host with more ranks than processors, a waiting rank also
+//          waits for its turn on the processor, and all ranks share the processors for their
+//          computation.
+// Why      Times are whole numbers, so all ranks of a team compute the same choice from the same
+//          numbers.
 // Next     predict.hpp for the use of these costs; docs/selection.md.
 #pragma once
 
@@ -29,7 +29,7 @@ struct PutCost {
     std::int64_t receive_byte_fs = 0;
     /// Extra time of the sender, for each payload that fits no cell.
     Time slot = 0;
-    Time turn = 0;  ///< from one rank's turn to the next rank's on a shared processor
+    Time turn = 0;  ///< time from one rank's turn on a shared processor to the next rank's turn
 };
 
 /// Time to find the memory of a local peer and to copy a byte from or to it in place. Measured on a
@@ -39,7 +39,7 @@ inline constexpr std::int64_t kMappedByteFs = 15'000;
 /// Extra time for each byte that is combined in place, and time to expose a buffer to local peers.
 inline constexpr std::int64_t kMappedReduceByteFs = 20'000;
 inline constexpr Time kExpose = 800'000;
-/// Time of a call and of a byte where the kernel copies from process to process.
+/// Time of a copy by the kernel from process to process, and of each byte of it.
 inline constexpr Time kKernelCopy = 600'000;
 inline constexpr std::int64_t kKernelCopyByteFs = 58'000;
 
@@ -63,38 +63,36 @@ struct Machine {
     PutCost far;
     std::uint64_t cell_bytes = base::kCellPayload;  ///< payload that a put carries with its flag
     Card card;        ///< NIC of each node; set if its ranks can use more than it provides
-    Time reduce = 0;  ///< for each operand that is combined into another
+    Time reduce = 0;  ///< time for each operand that is combined into another
     std::int64_t reduce_byte_fs = 0;
-    Time call = 0;  ///< for each rank that enters and leaves a call, where ranks share processors
+    Time call = 0;  ///< time for each rank to enter and leave a call, if ranks share processors
     std::vector<Rank> node_of;  ///< by rank of the team; empty if all are on one node
     /// Ranks and processors of the host on which most ranks share a processor. If they are equal,
     /// no rank waits for a processor.
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 
-    std::uint64_t bank_bytes = ~std::uint64_t{0};  ///< put targets of a call
+    std::uint64_t bank_bytes = ~std::uint64_t{0};  ///< size of the put targets of a call
     bool direct_delivery = true;                   ///< ranks can put to any memory of remote ranks
     bool direct = false;     ///< ranks of a node can read and write each other's buffers in place
     bool by_kernel = false;  ///< `direct` uses copies by the kernel; no pages are shared
-    Time expose = 0;         ///< for each own buffer that a rank exposes to local peers
-    /// For each local peer's buffer that a step uses.
-    Time mapped = 0;
-    std::int64_t mapped_byte_fs = 0;         ///< for each byte copied there
-    std::int64_t mapped_reduce_byte_fs = 0;  ///< extra, for each byte combined there
-    /// For each byte copied within the rank's own memory.
-    std::int64_t copy_byte_fs = 0;
-    /// Extra time for each byte of the buffers that a processor's ranks use in a
-    /// call, beyond `cache_bytes`.
+    Time expose = 0;         ///< time for each buffer that a rank exposes to local peers
+    Time mapped = 0;         ///< time for each local peer's buffer that a step uses
+    std::int64_t mapped_byte_fs = 0;         ///< time for each byte copied there
+    std::int64_t mapped_reduce_byte_fs = 0;  ///< extra time for each byte combined there
+    std::int64_t copy_byte_fs = 0;  ///< time for each byte copied within the rank's own memory
+    /// Extra time for each byte, beyond `cache_bytes`, of the buffers that a processor's ranks use
+    /// in a call.
     std::int64_t cold_byte_fs = 0;
     std::uint64_t cache_bytes = kCacheBytes;
-    /// For each byte out of a put target, between nodes.
+    /// Time for each byte out of a put target that another node has filled.
     std::int64_t slot_byte_fs = kSlotByteFs;
-    /// For each byte out of such a target, if each rank has a processor.
+    /// The same if each rank has a processor.
     std::int64_t unpack_byte_fs = kUnpackByteFs;
     Time kernel_copy = kKernelCopy;  ///< `mapped` where the kernel copies
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 
-    [[nodiscard]] bool crowded() const { return host_ranks > host_processors; }
+    [[nodiscard]] bool oversubscribed() const { return host_ranks > host_processors; }
     /// Returns the time in which all ranks of a processor enter and leave a call.
     [[nodiscard]] Time calls() const { return call * host_ranks / host_processors; }
 };

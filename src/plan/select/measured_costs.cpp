@@ -18,9 +18,9 @@ base::Result<bool> keep(const base::Result<Value>& parsed, Field& field) {
     return true;
 }
 
-base::Result<bool> set_put(std::optional<PutCost>& way, std::string_view key,
+base::Result<bool> set_put(std::optional<PutCost>& put_cost, std::string_view key,
                            std::string_view value) {
-    PutCost put = way.value_or(PutCost{});
+    PutCost put = put_cost.value_or(PutCost{});
     base::Result<bool> done = false;
     if (key == "latency_ns") done = keep(parse_nanoseconds(value), put.latency);
     if (key == "issue_ns") done = keep(parse_nanoseconds(value), put.issue);
@@ -30,17 +30,17 @@ base::Result<bool> set_put(std::optional<PutCost>& way, std::string_view key,
         done = keep(parse_nanoseconds_per_byte(value), put.receive_byte_fs);
     if (key == "slot_ns") done = keep(parse_nanoseconds(value), put.slot);
     if (key == "turn_ns") done = keep(parse_nanoseconds(value), put.turn);
-    if (done && *done) way = put;
+    if (done && *done) put_cost = put;
     return done;
 }
 
-base::Result<bool> set_card(std::optional<Card>& held, std::string_view key,
+base::Result<bool> set_card(std::optional<Card>& stored, std::string_view key,
                             std::string_view value) {
-    Card card = held.value_or(Card{});
+    Card card = stored.value_or(Card{});
     base::Result<bool> done = false;
     if (key == "message_ns") done = keep(parse_nanoseconds(value), card.message);
     if (key == "ns_per_byte") done = keep(parse_nanoseconds_per_byte(value), card.byte_fs);
-    if (done && *done) held = card;
+    if (done && *done) stored = card;
     return done;
 }
 
@@ -51,9 +51,8 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
     if (key == "reduce_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), reduce_byte_fs_);
     if (key == "processors") {
-        const auto count = base::parse_count(value, {.min = 1, .max = kProcessorsMax});
-        if (!count) return count.failure();
-        processors_ = static_cast<int>(*count);
+        processors_ =
+            static_cast<int>(WEFT_TRY(base::parse_count(value, {.min = 1, .max = kProcessorsMax})));
         return true;
     }
     // These keys alone do not describe near and far puts, so they do not set any_.

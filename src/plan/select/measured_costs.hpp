@@ -18,12 +18,10 @@ namespace weft::plan {
 /// Measured costs of adopting buffers so that local peers can map them (docs/direct-memory.md). A
 /// page has 4 KiB.
 struct AdoptionCosts {
-    std::optional<Time> adopt;  ///< for the owner of a buffer
-    /// for the owner, for each page
-    std::optional<Time> adopt_page;
-    std::optional<Time> window;  ///< to map a local peer's adopted buffer
-    /// to map it, for each page
-    std::optional<Time> window_page;
+    std::optional<Time> adopt;        ///< time of the owner for a buffer
+    std::optional<Time> adopt_page;   ///< time of the owner for each page
+    std::optional<Time> window;       ///< time to map a local peer's adopted buffer
+    std::optional<Time> window_page;  ///< time to map each page of it
 };
 
 class MeasuredCosts {

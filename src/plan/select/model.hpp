@@ -40,34 +40,32 @@ inline constexpr double kFemtosecondsMax = 9e18;
 struct MessageModel {
     Time busy_base = 0;  ///< time of the sender, without the bytes
     std::int64_t byte_fs = 0;
-    Time slot = 0;  ///< extra, for each message that fits no cell
+    Time slot = 0;  ///< extra time for each message that fits no cell
     std::uint64_t cell_bytes = std::numeric_limits<std::uint64_t>::max();
     Time latency = 0;
     bool blocking = false;  ///< the sender is busy until the message has arrived
     Time receive = 0;
-    std::int64_t receive_byte_fs = 0;  ///< extra, for each byte as it arrives
+    std::int64_t receive_byte_fs = 0;  ///< extra time for each byte as it arrives
     Time gap = 0;
     Time reduce = 0;
     std::int64_t reduce_byte_fs = 0;
-    /// Time for each own buffer that a rank exposes to local peers.
-    Time expose = 0;
-    std::int64_t copy_byte_fs = 0;    ///< for each byte copied within the rank's own memory
-    std::int64_t unpack_byte_fs = 0;  ///< for each byte read out of put targets
-    /// Buffers up to this size are unpacked free of charge.
-    std::uint64_t unpacked_free = 0;
+    Time expose = 0;                  ///< time for each buffer that a rank exposes to local peers
+    std::int64_t copy_byte_fs = 0;    ///< time for each byte copied within the rank's own memory
+    std::int64_t unpack_byte_fs = 0;  ///< time for each byte read out of put targets
+    std::uint64_t unpacked_free = 0;  ///< unpacking buffers up to this size takes no time
     /// Extra time for each byte read or written of buffers, beyond `cache_bytes`.
     std::int64_t cold_byte_fs = 0;
     std::uint64_t cache_bytes = std::numeric_limits<std::uint64_t>::max();
     /// Extra time of a message whose receiver has a message in flight, too, and for each byte.
     Time two_way = 0;
     std::int64_t two_way_byte_fs = 0;
-    std::uint32_t free_messages = 1;  ///< LogfP: messages in a row that no gap delays
+    std::uint32_t free_messages = 1;  ///< LogfP: number of consecutive messages that no gap delays
     Time pipeline = 0;                ///< LoP: see burst_time()
     Time saturation = 0;              ///< LoP: see burst_time()
     bool free_signals = false;        ///< messages without data take no time of the sender
-    Time mapped = 0;  ///< for each local peer's buffer that is read or written in place
-    std::int64_t mapped_byte_fs = 0;         ///< for each byte copied from or to it
-    std::int64_t mapped_reduce_byte_fs = 0;  ///< extra, for each byte combined there
+    Time mapped = 0;  ///< time for each local peer's buffer that is read or written in place
+    std::int64_t mapped_byte_fs = 0;         ///< time for each byte copied from or to it
+    std::int64_t mapped_reduce_byte_fs = 0;  ///< extra time for each byte combined there
 
     [[nodiscard]] Time busy(std::uint64_t bytes) const {
         if (free_signals && bytes == 0) return 0;
@@ -127,7 +125,7 @@ struct MessageModel {
         return static_cast<std::int64_t>(static_cast<double>(cold_byte_fs) * share);
     }
     /// Returns the time of the receiver for the bytes of a message.
-    [[nodiscard]] Time take_in(std::uint64_t bytes) const {
+    [[nodiscard]] Time receive_bytes(std::uint64_t bytes) const {
         return to_time(static_cast<std::int64_t>(bytes) * receive_byte_fs);
     }
 };

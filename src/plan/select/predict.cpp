@@ -12,15 +12,15 @@ namespace weft::plan {
 namespace {
 
 constexpr Time kForever = std::numeric_limits<Time>::max();
-/// Smaller teams have no rough prediction.
+/// Teams up to this size have no rough prediction.
 constexpr Rank kFewRanks = 16;
-/// Ranks of each stratum whose work is counted.
+/// Largest number of ranks of each stratum whose work is counted, in rough and other predictions.
 constexpr std::size_t kCountedRoughly = 2;
 constexpr std::size_t kCounted = 24;
-/// Iterations of a loop that the programs of all ranks run.
+/// Iterations of a loop that run in rough and brief predictions, and in those from all ranks.
 constexpr std::uint32_t kIterationsOfAll = 6;
 
-/// Notes whether the program's rank exposes a buffer to a local peer or a remote rank.
+/// Records whether the program's rank exposes a buffer to a local peer or a remote rank.
 void note_access(const Program& program, const Machine& machine, PredictedCost& predicted) {
     const auto node_of = [&](Rank rank) {
         return machine.node_of.empty() ? 0 : machine.node_of[static_cast<std::size_t>(rank)];
@@ -64,15 +64,13 @@ base::Result<Time> Prediction::rough(Time most) {
     if (size_ <= kFewRanks) return 0;
     SampledRanks ends(programs_, size_, buffer_, models_, kIterationsOfAll);
     ends.sample_ends();
-    const auto found = times(ends, kCountedRoughly, kForever);
-    if (!found) return found.failure();
-    return found->in_stream;
+    return WEFT_TRY(times(ends, kCountedRoughly, kForever)).in_stream;
 }
 
 base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t counted_of_stratum,
                                           Time most) {
     std::vector<CountedRank> counted;
-    if (machine_.crowded() || size_ == 2)
+    if (machine_.oversubscribed() || size_ == 2)
         counted = counted_ranks(machine_, size_, sampled.ranks(),
                                 steps_to_read(*programs_.of(size_ - 1)), counted_of_stratum);
     const bool whole = static_cast<Rank>(counted.size()) == size_;
@@ -87,9 +85,9 @@ base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t cou
 
 CallTimes Prediction::times(SampledRanks& sampled, const SharedWork& work, Time most) {
     const Program& first = *programs_.of(0);
-    if (!machine_.crowded()) {
+    if (!machine_.oversubscribed()) {
         const Time enough = work.is_one_way_pair() ? kForever : most;
-        return work.roomy_times(sampled.time({}, enough).first, first);
+        return work.unshared_times(sampled.time({}, enough).first, first);
     }
     constexpr Counted kWaits{.waits = true, .work = false};
     constexpr Counted kWork{.waits = false, .work = true};
@@ -117,21 +115,20 @@ base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::si
     sampled.sample_more(steps);
     for (const Rank rank : sampled.ranks()) note_access(*programs_.of(rank), machine_, predicted);
     const auto counted = size_ <= kWholeTeam ? static_cast<std::size_t>(size_) : kCounted;
-    const auto found = times(sampled, counted, most);
-    if (!found) return found.failure();
-    predicted.time = found->alone;
-    predicted.in_stream = found->in_stream;
+    const CallTimes found = WEFT_TRY(times(sampled, counted, most));
+    predicted.time = found.alone;
+    predicted.in_stream = found.in_stream;
     predicted.messages = sampled.messages();
     guesses_ = sampled.guesses();
     complete_ = sampled.is_complete();
-    steps_ += sampled.steps() * (machine_.crowded() ? 2 : 1);
+    steps_ += sampled.steps() * (machine_.oversubscribed() ? 2 : 1);
     return predicted;
 }
 
 std::size_t Prediction::steps_of_all(std::size_t most) {
-    constexpr std::int64_t kStepsOfProgram =
-        4;                            // a program without steps takes as long to generate
-    constexpr std::size_t kRead = 2;  // of each stratum
+    // Generating a program takes as long as reading this number of its steps.
+    constexpr std::int64_t kStepsOfProgram = 4;
+    constexpr std::size_t kRead = 2;  // ranks of each stratum whose programs are read
     const auto& last = programs_.of(size_ - 1);
     if (steps_to_read(*last) * static_cast<std::size_t>(size_) > most) return most + 1;
     std::int64_t sum = 0;
@@ -143,14 +140,14 @@ std::size_t Prediction::steps_of_all(std::size_t most) {
                                                      steps_to_read(*program) * iterations);
         sum += (kStepsOfProgram + steps) * each.ranks / each.read;
     }
-    return static_cast<std::size_t>(sum) * (machine_.crowded() ? 2 : 1);
+    return static_cast<std::size_t>(sum) * (machine_.oversubscribed() ? 2 : 1);
 }
 
 std::optional<CallTimes> Prediction::by_all(std::size_t steps) {
     SampledRanks all(programs_, size_, buffer_, models_, kIterationsOfAll);
     SharedWork work(machine_, size_, buffer_, *programs_.of(0), true);
     const auto count = [&](const Program& program) {
-        if (machine_.crowded()) work.add(program, {.rank = program.rank});
+        if (machine_.oversubscribed()) work.add(program, {.rank = program.rank});
     };
     if (!all.sample_all(steps, count)) return {};
     return times(all, work, kForever);

@@ -34,8 +34,8 @@ struct Candidate {
 
 /// Predicted cost of one call.
 struct PredictedCost {
-    Time time = 0;                   ///< of a call alone, in ps
-    Time in_stream = 0;              ///< of each call in a stream of overlapping calls, in ps
+    Time time = 0;                   ///< time of a call alone, in ps
+    Time in_stream = 0;              ///< time of each call in a stream of overlapping calls, in ps
     std::uint64_t messages = 0;      ///< number of messages that the sampled ranks send
     bool in_place = false;           ///< a sampled rank exposes a buffer to a local peer
     bool delivers_directly = false;  ///< a sampled rank exposes a buffer to a remote rank

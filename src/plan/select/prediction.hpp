@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prediction.hpp - predicts the time of a call with one candidate, roughly first.
+// prediction.hpp - predictions of a call with one candidate, from rough and cheap to precise.
 //
-// Idea     Most candidates are much slower than the best one. The programs of very few ranks show
-//          that.
-// Next     predict.cpp; select.cpp for the use.
+// Idea     Most candidates are much slower than the best one. The programs of very few ranks
+//          suffice to show this.
+// Next     predict.cpp; select.cpp, which uses the predictions.
 #pragma once
 
 #include <optional>
@@ -20,28 +20,28 @@ class Prediction {
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
                const BufferSize& buffer);
 
-    /// Returns a time by very few ranks, which is less than kSurelyLonger times too long, and 0
-    /// for a team that is too small for that. If a rank needs more than `most`, the time may be too
-    /// small, but not below `most`. Fails if the algorithm does not support the size.
+    /// Returns a time from the programs of very few ranks, at most kSurelyLonger times the full
+    /// prediction. Returns 0 for small teams. If a rank alone needs more than `most`, returns a
+    /// lower bound above `most`. Fails if the algorithm does not support the size.
     [[nodiscard]] base::Result<Time> rough(Time most);
-    /// Returns the prediction by a sample of about `steps` steps. Times above `most` may be too
-    /// small, but are not below `most`.
+    /// Returns the prediction from a sample of about `steps` steps. Times above `most` are only
+    /// lower bounds.
     [[nodiscard]] base::Result<PredictedCost> full(std::size_t steps, Time most);
-    /// As full(), but runs few iterations of loops.
+    /// Like full(), but runs few iterations of loops.
     [[nodiscard]] base::Result<PredictedCost> brief(Time most);
     /// Returns true if the last full() or brief() ran all iterations of loops.
     [[nodiscard]] bool is_complete() const { return complete_; }
     /// Returns true if the last full() or brief() guessed when ranks outside the sample send.
     [[nodiscard]] bool guesses() const { return guesses_; }
 
-    /// Returns the times by the programs of all ranks, or nothing if they take much longer to read
-    /// than `steps` steps.
+    /// Returns the times from the programs of all ranks, or nothing if these take much longer to
+    /// read than `steps` steps.
     [[nodiscard]] std::optional<CallTimes> by_all(std::size_t steps);
-    /// Returns the steps that by_all() takes about as long to read, from a few ranks, or from the
-    /// last one if that gives more than `most`.
+    /// Estimates the number of steps that by_all() reads, from the programs of a few ranks. Returns
+    /// most + 1 if the program of the last rank shows that there are more than `most`.
     [[nodiscard]] std::size_t steps_of_all(std::size_t most);
 
-    /// Returns the steps read by full() and brief() since the last call.
+    /// Returns the steps that full() and brief() have read since the last call.
     [[nodiscard]] std::size_t take_steps() { return std::exchange(steps_, 0); }
 
     static constexpr Time kSurelyLonger = 2;
@@ -50,7 +50,7 @@ class Prediction {
     [[nodiscard]] Time least_time(const Program& program) const;
     [[nodiscard]] base::Result<PredictedCost> by_sample(SampledRanks& sampled, std::size_t steps,
                                                         Time most);
-    /// Returns the times by the sample and `counted_of_stratum` ranks of each stratum.
+    /// Returns the times from the sample and from `counted_of_stratum` ranks of each stratum.
     [[nodiscard]] base::Result<CallTimes> times(SampledRanks& sampled,
                                                 std::size_t counted_of_stratum, Time most);
     [[nodiscard]] CallTimes times(SampledRanks& sampled, const SharedWork& work, Time most);

@@ -6,20 +6,20 @@
 
 namespace weft::plan {
 
-Ways ways_of(const Machine& machine) {
+Paths paths_of(const Machine& machine) {
     const std::vector<Rank>& nodes = machine.node_of;
     if (std::ranges::all_of(nodes, [&](Rank node) { return node == nodes.front(); }))
-        return Ways::near;
+        return Paths::near;
     if (machine.card.held(1) > 0 || std::ranges::adjacent_find(nodes) != nodes.end())
-        return Ways::both;
-    if (std::ranges::is_sorted(nodes)) return Ways::far;
+        return Paths::both;
+    if (std::ranges::is_sorted(nodes)) return Paths::far;
     auto sorted = nodes;
     std::ranges::sort(sorted);
-    return std::ranges::adjacent_find(sorted) != sorted.end() ? Ways::both : Ways::far;
+    return std::ranges::adjacent_find(sorted) != sorted.end() ? Paths::both : Paths::far;
 }
 
 Time latency_of(const Machine& machine, const PutCost& cost) {
-    if (!machine.crowded()) return cost.latency;
+    if (!machine.oversubscribed()) return cost.latency;
     return cost.latency + cost.turn * machine.host_ranks / machine.host_processors;
 }
 
@@ -32,8 +32,8 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.slot = cost.slot;
     model.cell_bytes = machine.cell_bytes;
     model.receive = cost.receive;
-    // Where ranks share processors, shared_work.cpp adds up the work of all of them on bytes.
-    if (!machine.crowded()) {
+    // If ranks share processors, shared_work.cpp adds up the work of all ranks on bytes.
+    if (!machine.oversubscribed()) {
         model.receive_byte_fs = cost.receive_byte_fs;
         model.unpack_byte_fs = machine.unpack_byte_fs;
         model.unpacked_free = kShortBytes;
@@ -43,7 +43,7 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     model.expose = machine.expose;
     model.copy_byte_fs = machine.copy_byte_fs;
     model.cold_byte_fs = machine.cold_byte_fs;
-    model.cache_bytes = machine.crowded()
+    model.cache_bytes = machine.oversubscribed()
                             ? machine.cache_bytes *
                                   static_cast<std::uint64_t>(machine.host_processors) /
                                   static_cast<std::uint64_t>(machine.host_ranks)
@@ -54,7 +54,7 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     return model;
 }
 
-MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes) {
+MessageModel single_path_model(const Machine& machine, bool far, bool waits, bool computes) {
     MessageModel model = model_of(machine, far ? machine.far : machine.near, waits, computes);
     if (!far) {
         model.unpack_byte_fs = 0;  // included in the cost of a put
@@ -66,11 +66,12 @@ MessageModel only_model(const Machine& machine, bool far, bool waits, bool compu
 }
 
 PutModels put_models(const Machine& machine, bool waits, bool computes) {
-    const Ways ways = ways_of(machine);
-    if (ways != Ways::both) return {only_model(machine, ways == Ways::far, waits, computes), {}};
+    const Paths paths = paths_of(machine);
+    if (paths != Paths::both)
+        return {single_path_model(machine, paths == Paths::far, waits, computes), {}};
     // Only senders distinguish near and far, so they also pay the difference between
     // the receivers' costs.
-    MessageModel near = only_model(machine, false, waits, computes);
+    MessageModel near = single_path_model(machine, false, waits, computes);
     MessageModel far = model_of(machine, machine.far, waits, computes);
     const Time received = std::min(near.receive, far.receive);
     for (MessageModel* const model : {&near, &far}) {

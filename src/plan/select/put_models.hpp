@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // put_models.hpp - a machine's costs as models of messages.
 //
-// Idea     The cost of a put depends on its path, near or far. Where ranks share
-//          processors, a waiting rank also waits for its turns, and waits and computation
-//          are predicted separately.
+// Idea     The cost of a put depends on its path, near or far. If ranks share processors, a waiting
+//          rank also waits for its turns, and waits and computation are predicted separately.
 // Next     predict.cpp.
 #pragma once
 
@@ -15,10 +14,10 @@
 namespace weft::plan {
 
 /// Paths that a team's puts use.
-enum class Ways : std::uint8_t { near, far, both };
-[[nodiscard]] Ways ways_of(const Machine& machine);
+enum class Paths : std::uint8_t { near, far, both };
+[[nodiscard]] Paths paths_of(const Machine& machine);
 
-/// Returns the latency. It includes the turns of a waiting rank where ranks share processors.
+/// Returns the latency. It includes the turns of a waiting rank if ranks share processors.
 [[nodiscard]] Time latency_of(const Machine& machine, const PutCost& cost);
 
 /// Returns the costs of a put. `waits` selects the latency, `computes` the work of the ranks.
@@ -26,14 +25,15 @@ enum class Ways : std::uint8_t { near, far, both };
                                     bool computes);
 
 /// Returns the model of a team whose puts all use the near or all the far path.
-[[nodiscard]] MessageModel only_model(const Machine& machine, bool far, bool waits, bool computes);
+[[nodiscard]] MessageModel single_path_model(const Machine& machine, bool far, bool waits,
+                                             bool computes);
 
-/// Costs of messages between nodes: other times and latency, and the NICs of the nodes.
+/// Costs of messages between nodes, and the NICs that carry them.
 struct FarPuts {
     MessageModel model;
     Card card;
     const std::vector<Rank>* node_of = nullptr;  ///< by rank; must outlive the users
-    Rank largest_node = 1;                       ///< most ranks of a node
+    Rank largest_node = 1;                       ///< number of ranks of the largest node
 };
 
 /// Costs of puts on a machine.

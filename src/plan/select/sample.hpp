@@ -17,20 +17,20 @@ struct Sample {
         bool published = false;  ///< as in CostedStep
         bool exposes = false;
         bool lagged = false;
-        bool known = false;       ///< a wait: the sample gives the arrival
-        bool one_way = false;     ///< a wait: the rank sends no data to the sender
-        bool in_time = false;     ///< a wait: the message arrives before the rank waits for it
-        std::uint32_t waits = 0;  ///< of the first wait of a reception: number of its messages
+        bool known = false;       ///< a wait whose sender is in the sample
+        bool one_way = false;     ///< a wait for a rank to which this rank sends no data
+        bool in_time = false;     ///< a wait whose message arrives before the rank waits for it
+        std::uint32_t waits = 0;  ///< number of messages of a reception; set in its first wait
         std::uint32_t segment = 0;
         Rank peer = kNoRank;
         std::int32_t wire = -1;  ///< number of a wait; of a send, the number of its wait or -1
-        /// For a wait whose arrival is not known: index of this rank's send that corresponds to
-        /// the awaited send in the sender's program, or -1.
+        /// For a wait that is not `known`: index of this rank's send that corresponds to the
+        /// awaited send in the sender's program, or -1.
         std::int32_t like = -1;
         std::uint64_t key = 0;
-        Time work = 0;           ///< of the steps since the last action, and its own
-        Time latency = 0;        ///< of a message
-        Time usual_latency = 0;  ///< of a wait whose arrival is not known
+        Time work = 0;           ///< time that the rank is busy; 0 for waits
+        Time latency = 0;        ///< latency of the message
+        Time usual_latency = 0;  ///< of a wait that is not `known`: time from the assumed send
         Time hold = 0;           ///< as in CostedStep
         Time taken = 0;
 
@@ -50,23 +50,23 @@ struct Sample {
         [[nodiscard]] bool is_send() const { return kind == CostedStep::Kind::send; }
         [[nodiscard]] bool is_wait() const { return kind == CostedStep::Kind::wait; }
     };
-    struct LaneOf {
+    struct RankLane {
         std::uint32_t rank = 0;  ///< index in `ranks`
-        std::size_t first = 0;   ///< index of its first action
-        std::size_t end = 0;
-        bool shares = false;  ///< the rank has other lanes, which use the same processor
+        std::size_t first = 0;   ///< index of the lane's first action
+        std::size_t end = 0;     ///< index after its last action
+        bool shares = false;     ///< the rank has other lanes, which use the same processor
     };
     /// A wait for a published cell.
     struct Reader {
-        std::uint64_t name = 0;  ///< of the cell
-        std::int32_t wait = 0;
+        std::uint64_t name = 0;  ///< name_of() the cell
+        std::int32_t wait = 0;   ///< number of the wait
     };
 
-    Rank size = 1;  ///< of the team
+    Rank size = 1;  ///< number of ranks of the team
     const PutModels& models;
     std::vector<Rank> ranks = {};
     std::vector<std::uint32_t> index_of = {};  ///< by rank: index in `ranks`, or kOutside
-    std::vector<LaneOf> lanes = {};
+    std::vector<RankLane> lanes = {};
     std::vector<Action> actions = {};
     std::vector<std::uint32_t> lane_of_wait = {};
     std::vector<Reader> readers = {};       ///< by name

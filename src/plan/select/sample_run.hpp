@@ -16,7 +16,7 @@
 
 namespace weft::plan {
 
-/// Parts of the costs that count.
+/// Costs that a run includes.
 struct Counted {
     bool waits = true;
     bool work = true;
@@ -38,8 +38,8 @@ class SampleRun {
         arrived_.assign(sample.lane_of_wait.size(), kNotYet);
         ended_.resize(sample.actions.size());
         if (before != nullptr) clocks_ = before->clocks_;
-        if (cards_) leaving_.resize(sample.models.far->node_of->size());
-        if (cards_) entering_.resize(sample.models.far->node_of->size());
+        if (cards_) send_free_.resize(sample.models.far->node_of->size());
+        if (cards_) receive_free_.resize(sample.models.far->node_of->size());
         for (std::uint32_t lane = 0; lane < states_.size(); ++lane) {
             states_[lane].at = sample.lanes[lane].first;
             states_[lane].ready = states_[lane].sent = clocks_[sample.lanes[lane].rank];
@@ -47,8 +47,9 @@ class SampleRun {
         }
     }
 
-    /// Runs until all lanes have ended, or one ends an action after `enough`.
-    Time until(Time enough) {
+    /// Runs until all lanes have ended, or a lane ends an action after `enough`. Returns the last
+    /// end of an action.
+    Time run_until(Time enough) {
         Time latest = 0;
         for (const Time clock : clocks_) latest = std::max(latest, clock);
         while (!events_.empty() && latest <= enough) {
@@ -56,9 +57,10 @@ class SampleRun {
             events_.pop();
             now_ = event.time;
             if (event.subject >= states_.size())
-                fly(event.subject - static_cast<std::uint32_t>(states_.size()), event.time);
+                move_transit(event.subject - static_cast<std::uint32_t>(states_.size()),
+                             event.time);
             else
-                latest = std::max(latest, go_on(event.subject));
+                latest = std::max(latest, run_lane(event.subject));
         }
         return latest;
     }
@@ -67,11 +69,11 @@ class SampleRun {
     static constexpr Time kNotYet = -1;
 
     struct State {
-        std::size_t at = 0;         ///< next action
-        Time ready = 0;             ///< end of the last one
-        Time sent = 0;              ///< end of the last send of data or of a signal, or start
-        std::uint32_t missing = 0;  ///< messages of the reception that have not arrived
-        Time due = 0;               ///< latest arrival of the others
+        std::size_t at = 0;  ///< index of the next action
+        Time ready = 0;      ///< end of the last action
+        Time sent = 0;       ///< end of the last send of data or of a signal; at first, start
+        std::uint32_t missing = 0;  ///< number of messages of the reception that have not arrived
+        Time due = 0;               ///< latest arrival of the other messages of the reception
     };
     /// A message through the NICs of two nodes.
     struct Transit {
@@ -81,15 +83,15 @@ class SampleRun {
     };
     struct Wakeup {
         Time time = 0;
-        std::uint32_t subject = 0;  ///< a lane, or after them a flight
+        std::uint32_t subject = 0;  ///< index of a lane, or number of lanes + index of a transit
         friend bool operator>(const Wakeup& a, const Wakeup& b) {
             return a.time != b.time ? a.time > b.time : a.subject > b.subject;
         }
     };
 
     /// Executes actions of a lane until it waits, or its rank or a NIC has an earlier event.
-    Time go_on(std::uint32_t lane) {
-        const Sample::LaneOf& of = sample_.lanes[lane];
+    Time run_lane(std::uint32_t lane) {
+        const Sample::RankLane& of = sample_.lanes[lane];
         State& state = states_[lane];
         Time& clock = clocks_[of.rank];
         while (state.at < of.end) {
@@ -136,13 +138,13 @@ class SampleRun {
     }
 
     /// Moves a message into its next NIC. The latency is added at the end.
-    void fly(std::uint32_t flight, Time now) {
-        const Sample::Action& action = *transits_[flight].action;
-        const bool left = std::exchange(transits_[flight].left, true);
-        const Rank at = left ? action.peer : transits_[flight].from;
-        const Time enters = pass(left ? entering_ : leaving_, at, now, action.hold);
+    void move_transit(std::uint32_t transit, Time now) {
+        const Sample::Action& action = *transits_[transit].action;
+        const bool left = std::exchange(transits_[transit].left, true);
+        const Rank at = left ? action.peer : transits_[transit].from;
+        const Time enters = pass(left ? receive_free_ : send_free_, at, now, action.hold);
         if (!left)
-            events_.push({enters, static_cast<std::uint32_t>(states_.size()) + flight});
+            events_.push({enters, static_cast<std::uint32_t>(states_.size()) + transit});
         else if (action.wire >= 0)
             arrive(action.wire, enters + (counted_.waits ? action.latency : 0));
     }
@@ -169,7 +171,7 @@ class SampleRun {
     /// Receives `count` messages in the order of their arrival, or none if one is missing. Until
     /// the last one arrives, other lanes may use the processor.
     bool receive(std::uint32_t lane, std::uint32_t count) {
-        const Sample::LaneOf& of = sample_.lanes[lane];
+        const Sample::RankLane& of = sample_.lanes[lane];
         State& state = states_[lane];
         arrivals_.clear();
         state.missing = 0;
@@ -199,14 +201,14 @@ class SampleRun {
     }
 
     /// Returns the arrival of a message from outside the sample.
-    Time usual_arrival(const Sample::LaneOf& of, const State& state, const Sample::Action& wait) {
-        if (wait.lagged || wait.in_time) return 0;  // other ranks show what credits cost
+    Time usual_arrival(const Sample::RankLane& of, const State& state, const Sample::Action& wait) {
+        if (wait.lagged || wait.in_time) return 0;  // sampled ranks account for the cost of credits
         const Rank rank = sample_.ranks[of.rank];
         // A sender that awaits nothing is as far ahead in the second call as in the first one.
         if (before_ != nullptr && wait.one_way)
             return before_->arrived_[static_cast<std::size_t>(wait.wire)];
         Time sent = wait.like >= 0 ? ended_[static_cast<std::size_t>(wait.like)] : state.sent;
-        if (cards_ && wait.hold > 0) sent = pass(entering_, rank, sent, wait.hold);
+        if (cards_ && wait.hold > 0) sent = pass(receive_free_, rank, sent, wait.hold);
         return sent + (counted_.waits ? wait.usual_latency : 0);
     }
 
@@ -215,13 +217,13 @@ class SampleRun {
     std::uint32_t iterations_;
     bool cards_;
     const SampleRun* before_;
-    Time now_ = 0;               ///< time of the event
-    std::vector<State> states_;  ///< by lane
-    std::vector<Time> clocks_;   ///< by index of the rank
-    std::vector<Time> arrived_;  ///< by wait
-    std::vector<Time> ended_;    ///< by action that is not a wait
-    std::vector<Time> leaving_;  ///< by node: time at which its NIC is free to send
-    std::vector<Time> entering_;
+    Time now_ = 0;                 ///< time of the current event
+    std::vector<State> states_;    ///< by lane
+    std::vector<Time> clocks_;     ///< by index of the rank
+    std::vector<Time> arrived_;    ///< by wait
+    std::vector<Time> ended_;      ///< by action that is not a wait
+    std::vector<Time> send_free_;  ///< by node: time at which its NIC is free to send
+    std::vector<Time> receive_free_;
     std::vector<Transit> transits_;
     std::vector<Arrival> arrivals_;
     std::priority_queue<Wakeup, std::vector<Wakeup>, std::greater<>> events_;

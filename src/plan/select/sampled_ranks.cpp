@@ -12,23 +12,23 @@ namespace weft::plan {
 
 namespace {
 
-constexpr std::size_t kStepsOfWhole = 24'000;
-constexpr std::size_t kRanksMin = 3;   ///< of a sample for the full prediction
-constexpr std::size_t kRanksMax = 64;  ///< of large teams
-/// Blocks of a program that take as long to read as a step.
+constexpr std::size_t kStepsOfWhole = 24'000;  ///< limit of steps of a complete sample
+constexpr std::size_t kRanksMin = 3;           ///< least ranks of a sample for full()
+constexpr std::size_t kRanksMax = 64;          ///< most ranks of a sample of a large team
+/// Number of blocks of a program that take as long to read as a step.
 constexpr std::size_t kBlocksOfStep = 3;
 constexpr std::size_t kHopsMax = 48;
-constexpr Rank kNodeMax = 32;  ///< of a node that is sampled completely
-/// Ranks of a sample of ends only, and steps short of which it gets another one.
+constexpr Rank kNodeMax = 32;  ///< most ranks of a node that is sampled completely
+/// A sample of ends has at most kEnds ranks, and gets no further rank after kStepsOfEnds steps.
 constexpr std::size_t kEnds = 4;
 constexpr std::size_t kStepsOfEnds = 2'000;
 constexpr int kSpreadRanks = 16;
-/// Iterations of loops that run, in small and in large teams; the last third gives the time of each
-/// further iteration.
+/// Iterations of loops that run, in small and in large teams. The last third of them gives the time
+/// of each further iteration.
 constexpr std::uint32_t kIterations = 48;
 constexpr std::uint32_t kIterationsOfLarge = 24;
 
-/// Returns the i-th of ranks that the golden ratio spreads over the team.
+/// Returns the i-th rank of a sequence that the golden ratio spreads over the team.
 Rank spread_rank(std::int64_t i, Rank size) {
     return static_cast<Rank>(i * 618 * size / 1000 % size);
 }
@@ -66,7 +66,7 @@ bool SampledRanks::is_full() const {
     return sample_.ranks.size() >= ranks_min_ && steps_ >= (whole ? kStepsOfWhole : steps_max_);
 }
 
-/// Adds a rank to the sample, unless it is there. Returns false if the sample is full.
+/// Adds a rank to the sample, unless the sample has it. Returns false if the sample is full.
 bool SampledRanks::add(Rank rank) {
     if (sample_.is_sampled(rank)) return true;
     return !is_full() && add(rank, programs_.of(rank));
@@ -81,9 +81,9 @@ bool SampledRanks::add(Rank rank, const base::Result<Program>& program) {
     const CostedSteps steps(*program, buffer_, sample_.models, run_max_);
     const std::size_t before = sample_.actions.size();
     if (sample_.actions.empty()) sample_.actions.reserve(kEnds * program->steps.size());
-    if (program->lanes.empty()) add_lane(steps, nullptr, steps.before());
+    if (program->lanes.empty()) add_lane(steps, nullptr, steps.expose_time());
     for (std::size_t lane = 0; lane < program->lanes.size(); ++lane) {
-        add_lane(steps, &program->lanes[lane], lane == 0 ? steps.before() : 0);
+        add_lane(steps, &program->lanes[lane], lane == 0 ? steps.expose_time() : 0);
         sample_.lanes.back().shares = program->lanes.size() > 1;
     }
     steps_ += sample_.actions.size() - before + steps_to_read(*program) - program->steps.size();
@@ -91,7 +91,7 @@ bool SampledRanks::add(Rank rank, const base::Result<Program>& program) {
 }
 
 void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time before) {
-    Sample::LaneOf& added = sample_.lanes.emplace_back();
+    Sample::RankLane& added = sample_.lanes.emplace_back();
     added.rank = static_cast<std::uint32_t>(sample_.ranks.size() - 1);
     added.first = sample_.actions.size();
     Time work = before;
@@ -128,9 +128,9 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
     added.end = sample_.actions.size();
 }
 
-/// Returns the last sender that a sampled rank awaits, or kNoRank. Prefers those that were not
-/// followed, then those on other nodes, then of a reception the farthest one, which has the largest
-/// subtree of most trees. Ignores credits.
+/// Returns the last sender that a sampled rank awaits, or kNoRank. Prefers senders that were not
+/// followed, then remote senders. Of the senders of one reception, prefers the farthest one, which
+/// has the largest subtree in most trees. Ignores credits.
 Rank SampledRanks::last_sender(Rank rank) const {
     const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
     const Sample::Action* found = nullptr;
@@ -157,8 +157,8 @@ Rank SampledRanks::last_sender(Rank rank) const {
     return found != nullptr ? found->peer : kNoRank;
 }
 
-/// Adds a rank, the last sender that it awaits, and so on, up to a number of hops, or of equal
-/// strides.
+/// Adds a rank, the last sender that it awaits, the last sender which that one awaits, and so on.
+/// Ends after `hops` hops, or after kSure hops with equal strides.
 void SampledRanks::follow(Rank rank, std::size_t hops) {
     constexpr int kSure = 5;  // hops with equal strides
     Rank receiver = kNoRank;
@@ -176,14 +176,14 @@ void SampledRanks::follow(Rank rank, std::size_t hops) {
     }
 }
 
-/// Returns how a sampled rank of a large team passes messages on: with the key of a message it
-/// sends to the rank as far ahead as the sender is behind.
+/// Returns the chains through a sampled rank of a large team. In a chain, the rank forwards a
+/// message, under the same key, to the rank as far ahead as the sender is behind.
 std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
     constexpr std::size_t kActionsMax = 2000;  // chains have short programs
     std::vector<Passing> found;
     if (sample_.size <= kWholeTeam) return found;
     const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
-    for (const Sample::LaneOf& lane : sample_.lanes) {
+    for (const Sample::RankLane& lane : sample_.lanes) {
         if (lane.rank != index || lane.end - lane.first > kActionsMax) continue;
         std::map<std::uint64_t, Passing> awaited;  // by key
         Time work = 0;
@@ -203,11 +203,12 @@ std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
     return found;
 }
 
-/// Returns the time until the rank before `rank` in a chain sends. The chain begins where a rank
-/// does not wait for the one before it: within kChecked ranks, or at the first rank of a node.
+/// Returns the time until the rank before `rank` in a chain sends. The chain begins at a rank that
+/// does not wait for the rank before it. Only kChecked ranks, and the first rank of each node, are
+/// checked for this.
 Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
-    constexpr Rank kChecked = 16;  // more than the longest row of equal strides in a tree
-    // Ranks at the end of a node send to another one, like the last rank of the first node.
+    constexpr Rank kChecked = 16;  // more than the longest sequence of equal strides in a tree
+    // The last rank of each node sends to another node, like the last rank of the first node.
     Time far_work = passing.work;
     if (sample_.models.far && sample_.is_sampled(first_node() - 1))
         for (const Passing& each : passings(first_node() - 1))
@@ -230,15 +231,15 @@ Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
     return time;
 }
 
-/// Sets the arrival of a message from outside the sample that the rank passes on. Later pieces
-/// arrive before the rank has passed the first one on.
+/// Sets the arrival of a message from outside the sample that the rank forwards. Later pieces
+/// arrive before the rank has forwarded the first one.
 void SampledRanks::wait_in_chain(Sample::Action& wait, Rank rank, const Passing& passing) {
     wait.in_time = wait.segment > 0;
     if (!wait.in_time) wait.usual_latency += time_of_hops(rank, passing);
 }
 
-/// Returns ranks that may end last: those at a border of nodes, the first ones and the last one,
-/// those whose number is a row of ones, and ranks in between.
+/// Returns ranks that may end last: ranks at a border of nodes, the first ranks and the last one,
+/// the largest rank with only ones in binary, and ranks in between.
 std::vector<Rank> SampledRanks::ends() const {
     const bool has_nodes = sample_.models.far.has_value();
     std::vector<Rank> found{has_nodes ? first_node() - 1 : sample_.size - 1};
@@ -284,7 +285,7 @@ void SampledRanks::sample_more(std::size_t steps) {
     ranks_min_ = kRanksMin;
     if (sample_.has_cards() && first_node() <= kNodeMax)  // its NIC carries all its messages
         for (Rank rank = 0; rank < first_node(); ++rank) (void)add(rank);
-    // The first senders of the three most important ends, in case that programs are long.
+    // The last senders of the three most important ends come first, in case programs are long.
     const std::vector<Rank> from = ends();
     for (std::size_t i = 0; i < 3 && i < from.size(); ++i) follow(from[i], 1);
     if (sample_.models.far) follow(first_of_last_node(), kHopsMax);  // messages between nodes
@@ -316,12 +317,12 @@ bool SampledRanks::sample_all(std::size_t steps, const std::function<void(const 
 /// Connects the sends of the sample with its waits.
 void SampledRanks::connect() {
     guesses_ = sample_.has_cards() && sample_.size > kWholeTeam;
-    // Simultaneous messages take turns in the order of lanes, as in rank order.
-    std::ranges::stable_sort(sample_.lanes, {},
-                             [&](const Sample::LaneOf& lane) { return sample_.ranks[lane.rank]; });
+    // Simultaneous messages take turns in the order of lanes, so lanes are in rank order.
+    std::ranges::stable_sort(
+        sample_.lanes, {}, [&](const Sample::RankLane& lane) { return sample_.ranks[lane.rank]; });
     sample_.lane_of_wait.clear();
     sample_.readers.clear();
-    std::vector<std::size_t> places;  // of the waits
+    std::vector<std::size_t> places;  // index of each wait's action
     for (std::uint32_t lane = 0; lane < sample_.lanes.size(); ++lane)
         for (std::size_t i = sample_.lanes[lane].first; i < sample_.lanes[lane].end; ++i) {
             Sample::Action& action = sample_.actions[i];
@@ -358,13 +359,13 @@ void SampledRanks::connect() {
         sample_.actions[places[static_cast<std::size_t>(action.wire)]].taken = action.taken;
     }
     std::ranges::sort(sample_.readers, {}, &Sample::Reader::name);
-    for (const Sample::LaneOf& lane : sample_.lanes) find_usual_arrivals(lane);
+    for (const Sample::RankLane& lane : sample_.lanes) find_usual_arrivals(lane);
 }
 
-/// Sets when messages from outside the sample arrive at a lane: its n-th message from a rank is
-/// sent like its own n-th message to the rank as far ahead as the sender is behind, or to the
-/// sender, if that message precedes the wait.
-void SampledRanks::find_usual_arrivals(const Sample::LaneOf& lane) {
+/// Sets when messages from outside the sample arrive at a lane. The n-th message from a sender is
+/// assumed to be sent with the lane's own n-th message to the rank as far ahead as the sender is
+/// behind. If no such message precedes the wait, it is the lane's n-th message to the sender.
+void SampledRanks::find_usual_arrivals(const Sample::RankLane& lane) {
     const auto is_unknown = [](const Sample::Action& action) {
         return action.is_wait() && !action.known && !action.lagged;
     };
@@ -375,12 +376,12 @@ void SampledRanks::find_usual_arrivals(const Sample::LaneOf& lane) {
     std::map<Rank, std::vector<std::size_t>> sends;  // by peer
     std::map<Rank, std::size_t> received;
     std::unordered_set<Rank> sends_to;
-    for (const Sample::LaneOf& of : sample_.lanes)
+    for (const Sample::RankLane& of : sample_.lanes)
         for (std::size_t i = of.first; of.rank == lane.rank && i < of.end; ++i)
             if (sample_.actions[i].is_send() && !sample_.actions[i].lagged)
                 sends_to.insert(sample_.actions[i].peer);
     std::optional<std::vector<Passing>> passed;
-    // A buffer may also be exposed for the awaited message.
+    // A send that exposes a buffer corresponds only to a message with the same key.
     const auto find_like = [&](Rank peer, std::size_t nth, std::uint64_t key) {
         const auto found = sends.find(peer);
         if (found == sends.end() || nth >= found->second.size()) return -1;
@@ -409,9 +410,10 @@ void SampledRanks::find_usual_arrivals(const Sample::LaneOf& lane) {
     }
 }
 
-/// Sets the number of ranks of its node that a sampled rank represents, if they share a NIC. Rank 0
-/// and the first and last ranks of nodes represent themselves. A sample prefers senders of remote
-/// messages, so ranks outside it are assumed to use a NIC as long as the mean of the spread ranks.
+/// Sets, for nodes whose ranks share a NIC, the number of ranks that a sampled rank represents.
+/// Rank 0 and the first and last ranks of nodes represent only themselves. A sample prefers senders
+/// of remote messages. So ranks outside it are assumed to use a NIC for the mean time of the spread
+/// ranks.
 void SampledRanks::count_ranks_of_nodes() {
     const auto is_usual = [&](Rank rank) {
         return rank > 0 && rank + 1 < sample_.size && !sample_.is_remote(rank, rank - 1) &&
@@ -424,8 +426,8 @@ void SampledRanks::count_ranks_of_nodes() {
         ++usual[sample_.node_of(rank)];
         if (sample_.is_sampled(rank)) ++sampled[sample_.node_of(rank)];
     }
-    std::vector<Time> held(sample_.ranks.size());  // times that ranks use NICs
-    for (const Sample::LaneOf& lane : sample_.lanes)
+    std::vector<Time> held(sample_.ranks.size());  // time that each rank uses NICs
+    for (const Sample::RankLane& lane : sample_.lanes)
         for (std::size_t i = lane.first; i < lane.end; ++i)
             held[lane.rank] += sample_.actions[i].hold;
     Time spread = 0;
@@ -447,9 +449,10 @@ void SampledRanks::count_ranks_of_nodes() {
     }
 }
 
-/// Returns the latency of a message from a rank outside the sample. If a rank waits for `count`
-/// messages over the distance of a remote message, it is the mean of these on the way around the
-/// team. At least one of them is remote.
+/// Returns the latency of a message from a rank outside the sample. If messages over the same
+/// distance are local for some ranks and remote for others, returns a mean. Of the `count` messages
+/// that the rank awaits over this distance, the share of remote ones is that of all ranks, rounded
+/// up.
 Time SampledRanks::usual_latency(const Sample::Action& wait, Rank rank) {
     if (!sample_.models.far || sample_.node_of(rank) == sample_.node_of(wait.peer))
         return wait.latency;
@@ -463,7 +466,7 @@ Time SampledRanks::usual_latency(const Sample::Action& wait, Rank rank) {
             far->second.remote +=
                 sample_.node_of(other) != sample_.node_of((other + distance) % sample_.size) ? 1
                                                                                              : 0;
-        for (const Sample::LaneOf& lane : sample_.lanes)
+        for (const Sample::RankLane& lane : sample_.lanes)
             for (std::size_t i = lane.first; sample_.ranks[lane.rank] == rank && i < lane.end; ++i)
                 far->second.count +=
                     sample_.actions[i].is_wait() && sample_.actions[i].peer == wait.peer ? 1 : 0;
@@ -477,8 +480,8 @@ Time SampledRanks::usual_latency(const Sample::Action& wait, Rank rank) {
 SampledRanks::CallEnds SampledRanks::time(Counted counted, Time enough, bool again) {
     const auto run = [&](std::uint32_t iterations) {
         SampleRun call(sample_, counted, iterations);
-        CallEnds ends{.first = call.until(enough)};
-        if (again) ends.second = SampleRun(sample_, counted, iterations, &call).until(enough);
+        CallEnds ends{.first = call.run_until(enough)};
+        if (again) ends.second = SampleRun(sample_, counted, iterations, &call).run_until(enough);
         return ends;
     };
     const CallEnds most = run(run_max_);

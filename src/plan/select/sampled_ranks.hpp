@@ -4,10 +4,10 @@
 // Idea     The sample has ranks that may end last, the ranks whose messages they await, and so on,
 //          up to a number of steps. A small team is sampled completely. The programs of the sample
 //          run with the costs of the machine. A rank outside the sample is assumed to send when the
-//          receiver does: in an exchange all ranks are equally late, and of a tree the ranks from
-//          the root to the sampled ends are in the sample. In a chain, where each rank passes
-//          messages on over equal distances, a hop outside the sample takes the time of a sampled
-//          one. A loop runs a few iterations only; the time is linear in their number.
+//          receiver does. This holds in an exchange, where all ranks are equally late. Of a tree,
+//          the ranks from the root to the sampled ends are in the sample. In a chain, where each
+//          rank forwards messages over equal distances, a hop outside the sample takes the time of
+//          a sampled hop. A loop runs only a few iterations; the time is linear in their number.
 // Why      A choice needs few programs, and the library needs no engine of the simulator.
 // Holds    Equal on all ranks: the arithmetic is on whole numbers.
 // Next     predict.cpp.
@@ -26,15 +26,15 @@
 
 namespace weft::plan {
 
-/// Teams up to this size are sampled completely, if the steps permit it.
+/// Teams up to this size are sampled completely, if the limit of steps permits it.
 inline constexpr Rank kWholeTeam = 130;
-/// Steps of a sample.
+/// Number of steps of a sample.
 inline constexpr std::size_t kStepsOfSample = 12'000;
 
-/// Returns the steps of a program without loops that takes as long to read.
+/// Returns the time to read the program, as a number of steps. Loops count once.
 [[nodiscard]] std::size_t steps_to_read(const Program& program);
 
-/// Returns the most iterations of a loop of the program.
+/// Returns the largest number of iterations of a loop of the program.
 [[nodiscard]] std::uint32_t iterations_of(const Program& program);
 
 /// Generates the program of each rank once.
@@ -59,7 +59,7 @@ class SampledRanks {
   public:
     /// The arguments must outlive this object.
     SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models);
-    /// As above, with `iterations` of each loop, for sample_all().
+    /// Runs at most `iterations` iterations of each loop.
     SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models,
                  std::uint32_t iterations);
 
@@ -68,16 +68,16 @@ class SampledRanks {
     /// Also samples the ranks for which sampled ranks wait, and others. The sample of a large team
     /// has about `steps` steps.
     void sample_more(std::size_t steps);
-    /// Samples all ranks, and calls visit() with their programs. Returns false if these have more
-    /// than about `steps` steps.
+    /// Samples all ranks, and calls visit() with their programs. Returns false if the programs have
+    /// more than about `steps` steps.
     [[nodiscard]] bool sample_all(std::size_t steps,
                                   const std::function<void(const Program&)>& visit);
-    /// Times at which the last rank of the sample ends a call, and a second one.
+    /// Times at which the last rank of the sample ends the first and the second call.
     struct CallEnds {
         Time first = 0;
         Time second = 0;
     };
-    /// Returns the ends, or a time above `enough`. `again`: with a second call.
+    /// Returns the ends. Times above `enough` are only lower bounds. `again`: runs a second call.
     [[nodiscard]] CallEnds time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
                                 bool again = false);
     [[nodiscard]] const std::vector<Rank>& ranks() const { return sample_.ranks; }
@@ -90,10 +90,11 @@ class SampledRanks {
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
   private:
-    /// Messages that a rank passes on: from the rank `stride` before it to the one after it.
+    /// A chain: a rank forwards messages from the rank `stride` before it to the rank `stride`
+    /// after it.
     struct Passing {
         Rank stride = 0;
-        Time work = 0;  ///< from the arrival to the end of the send
+        Time work = 0;  ///< time of the rank from the arrival to the end of the send
     };
 
     bool add(Rank rank);
@@ -109,22 +110,23 @@ class SampledRanks {
     [[nodiscard]] Rank first_of_last_node() const;
     [[nodiscard]] Rank last_sender(Rank rank) const;
     void connect();
-    void find_usual_arrivals(const Sample::LaneOf& lane);
+    void find_usual_arrivals(const Sample::RankLane& lane);
     void count_ranks_of_nodes();
     [[nodiscard]] Time usual_latency(const Sample::Action& wait, Rank rank);
 
     Programs& programs_;
     BufferSize buffer_;
     Sample sample_;
-    std::unordered_set<Rank> followed_;  ///< to their last senders
-    std::uint32_t run_max_;              ///< iterations of a loop that run
-    std::uint32_t iterations_ = 1;       ///< most iterations of a loop of the programs
-    std::size_t steps_ = 0;              ///< of the sample
+    std::unordered_set<Rank> followed_;  ///< ranks whose last senders are in the sample
+    std::uint32_t run_max_;              ///< largest number of iterations of a loop that run
+    std::uint32_t iterations_ = 1;       ///< largest number of iterations of the programs' loops
+    std::size_t steps_ = 0;              ///< number of steps of the sample
     std::size_t steps_max_ = kStepsOfSample;
     std::size_t ranks_min_ = 2;
     std::uint64_t messages_ = 0;
     bool guesses_ = false;
-    /// Ranks with a remote peer at some distance, and a rank's waits over the distance.
+    /// For one distance of ranks: number of ranks whose peer at this distance is remote, and number
+    /// of waits of a rank for a peer at this distance.
     struct FarAt {
         std::int64_t remote = 0;
         std::int64_t count = 0;

@@ -16,11 +16,13 @@ namespace weft::plan {
 
 namespace {
 
-/// Steps of the samples of all candidates of a call, and of predictions by all ranks.
+/// Number of steps of the samples of all candidates of a call.
 constexpr std::size_t kStepsOfCall = 80'000;
+/// Number of steps of a call's predictions from the programs of all ranks.
 constexpr std::size_t kStepsOfAll = 70'000;
 
-/// Returns the part of the reason about access to other ranks' buffers; "" if no candidate has it.
+/// Returns the part of the reason about access to other ranks' buffers, or "" if no candidate
+/// accesses them.
 std::string access_reason(const Choice& choice, const Machine& machine) {
     struct Method {
         bool RankedCandidate::*uses;
@@ -48,17 +50,17 @@ std::string access_reason(const Choice& choice, const Machine& machine) {
     return {};
 }
 
-/// Energies as in infiniband-2007 (tools/lab/cost/parameters.cpp): 16.5 pJ for a message, 8100 pJ
-/// for a byte, and 0.5 W during the call.
+/// Returns the energy in pJ, with the costs of infiniband-2007 (tools/lab/cost/parameters.cpp):
+/// 16.5 pJ for a message, 8100 pJ for a byte, and 0.5 W during the call.
 std::uint64_t energy_of(std::uint64_t messages, std::uint64_t bytes, Time time) {
     return messages * 33 / 2 + bytes * 8100 + static_cast<std::uint64_t>(time) / 2;
 }
 
-/// Ranks of a large team whose programs are counted, besides the first and the last one.
+/// Number of ranks of a large team whose programs are counted, besides the first and the last one.
 constexpr Rank kCountedRanks = 64;
 
 /// Messages and bytes that the ranks of a team send, and descriptors of the busiest rank. In a
-/// large team, ranks between two counted ranks are assumed to send as the first of the two.
+/// large team, ranks between two counted ranks are assumed to send the same as the first of them.
 struct Traffic {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
@@ -93,7 +95,7 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
            (candidate.bit_identical || !needs.bit_identical);
 }
 
-/// Counts the traffic of the candidates. Those that exceed the limit do not fulfil the needs.
+/// Counts the traffic of the candidates. Candidates above the limit do not fulfil the needs.
 void count_traffic(Choice& choice, Rank size, std::span<const Candidate> candidates,
                    const BufferSize& buffer, const Preference& preference) {
     for (RankedCandidate& each : choice.candidates) {
@@ -124,17 +126,17 @@ struct Contender {
     const Candidate* candidate = nullptr;
     std::unique_ptr<Prediction> prediction;
     Time rough = 0;
-    Time bound = 0;  ///< assumed least time
+    Time bound = 0;  ///< assumed lower bound of the final time
     std::optional<PredictedCost> predicted = {};
-    PredictedCost sampled = {};  ///< before `predicted` was by all ranks
+    PredictedCost sampled = {};  ///< prediction from the sample, if `by_all`
     bool is_final = false;       ///< will not be predicted more closely
-    bool is_cut = false;         ///< `predicted` may be less than the prediction by the sample
-    bool by_all = false;         ///< predicted by the programs of all ranks
+    bool is_cut = false;         ///< `predicted` is only a lower bound
+    bool by_all = false;         ///< `predicted` is from the programs of all ranks
 };
 
-/// Finds the fastest of the candidates that meet the needs of the call. The one with the least
-/// bound is predicted more closely until its time is final: by very few ranks, by a sample, and in
-/// a large team by all ranks, if their programs are short.
+/// Finds the fastest of the candidates that meet the needs of the call. Predicts the candidate with
+/// the least bound more closely until its time is final: from very few ranks, then from a sample.
+/// In a large team, a third prediction is from all ranks, if their programs are short.
 class Search {
   public:
     Search(const Machine& machine, Rank size, std::span<const Candidate> candidates,
@@ -192,11 +194,12 @@ class Search {
 
   private:
     static constexpr Time kForever = std::numeric_limits<Time>::max();
-    /// Steps of candidates that small teams predict after the steps of a call are used up.
+    /// In small teams, when the steps of a call are used up, only candidates with at most this
+    /// number of steps are still predicted.
     static constexpr std::size_t kFewSteps = 6'000;
 
-    /// Returns the steps of each sample, so that those of close candidates together have about
-    /// kStepsOfCall.
+    /// Returns the number of steps of each sample, so that the samples of close candidates together
+    /// have about kStepsOfCall.
     [[nodiscard]] std::size_t steps_of_sample() const {
         Time least = kForever;
         for (const Contender* each : open_) least = std::min(least, each->rough);
@@ -206,7 +209,7 @@ class Search {
                           kStepsOfSample / 4, kStepsOfSample);
     }
 
-    /// Returns true if the sampled time is less than the bounds of all others.
+    /// Returns true if the sampled time is less than the bounds of all other candidates.
     [[nodiscard]] bool is_alone(const Contender& first) const {
         return first.predicted && !first.is_cut &&
                (open_.size() == 1 || (large_ && open_[1]->bound > first.predicted->in_stream));
@@ -239,18 +242,18 @@ class Search {
         prediction_steps_ += prediction.take_steps();
         each.bound = each.predicted->in_stream;
         if (!each.is_final) {
-            // The prediction may be too long a time.
+            // The final time may be less than this prediction.
             each.bound = large_ ? each.bound / 3 * 2 : each.bound / 8 * 7;
             return true;
         }
         best_ = std::min(best_, each.bound);
-        if (scope_ == Scope::chosen) each.prediction.reset();  // its memory serves the next ones
+        if (scope_ == Scope::chosen) each.prediction.reset();  // frees memory for later predictions
         return true;
     }
 
     void predict_by_all(Contender& each) {
         each.is_final = true;
-        // Candidates with equal samples have the same programs, or nearly.
+        // Candidates with equal times from their samples have almost equal programs.
         const auto same = std::ranges::find_if(all_, [&](const Contender& other) {
             return other.by_all && other.sampled.in_stream == each.predicted->in_stream &&
                    other.sampled.time == each.predicted->time;
@@ -276,9 +279,9 @@ class Search {
 
     bool large_;
     Scope scope_;
-    std::size_t steps_ = 0;  ///< of each sample
-    std::size_t prediction_steps_ = 0;
-    std::size_t steps_of_all_ = kStepsOfAll;  ///< left for predictions by all ranks
+    std::size_t steps_ = 0;                   ///< number of steps of each sample
+    std::size_t prediction_steps_ = 0;        ///< number of steps that predictions have read
+    std::size_t steps_of_all_ = kStepsOfAll;  ///< steps left for predictions from all ranks
     Time least_ = kForever;                   ///< least time of a sample
     Time best_ = kForever;                    ///< least final time
     std::vector<Contender> all_;
@@ -306,15 +309,14 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
                 ? fmt::format("least predicted time, {:.3f} us, of {} candidates",
                               us(chosen.predicted), able)
                 : fmt::format(
-                      "least predicted time in a stream of calls, which "
-                      "overlap, {:.3f} us "
-                      "each ({:.3f} us alone), of {} candidates",
+                      "least predicted time in a stream of calls, which overlap, {:.3f} us each "
+                      "({:.3f} us alone), of {} candidates",
                       us(chosen.in_stream), us(chosen.predicted), able);
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
     text += access_reason(choice, machine);
-    if (machine.crowded())
+    if (machine.oversubscribed())
         text += fmt::format("; {} ranks of a host share {} processors", machine.host_ranks,
                             machine.host_processors);
     const RankedCandidate& first = choice.candidates.front();

@@ -4,9 +4,8 @@
 // Idea     Candidates are ranked by predicted time, or by energy or descriptors if the user asks
 //          for it (Hoefler and Moor, section 4.2). The first that meets the needs of the call is
 //          chosen.
-// Holds    Equal questions have equal answers on all ranks, because the arithmetic is on whole
-//          numbers. Ties go to the candidate with fewer messages, then to the earlier one.
-//          Nothing is communicated.
+// Holds    All ranks choose the same algorithm without communication, because the arithmetic is on
+//          whole numbers. Ties go to the candidate with fewer messages, then to the earlier one.
 // Next     predict.hpp; docs/selection.md and decision 9.
 #pragma once
 
@@ -48,9 +47,9 @@ struct RankedCandidate {
     bool ordered = false;
     bool bit_identical = false;
     bool fulfils = true;  ///< meets the needs of the call
-    /// Counted if the preference is not the usual one. Energy: in picojoules, of all ranks.
-    std::uint64_t descriptors = 0;
-    std::uint64_t energy_pj = 0;
+    // Set only if the preference is not the usual one.
+    std::uint64_t descriptors = 0;  ///< number of descriptors of the busiest rank
+    std::uint64_t energy_pj = 0;    ///< energy of all ranks, in picojoules
 
     /// Returns the values by which candidates are ordered, the most important one first.
     [[nodiscard]] std::tuple<std::uint64_t, Time, Time, std::uint64_t> order(
@@ -72,8 +71,8 @@ struct Choice {
     [[nodiscard]] const std::string& algorithm() const { return candidates[chosen].algorithm; }
 };
 
-/// Extent of the ranking: all candidates, or only those that may be chosen by their properties and
-/// are faster than the earlier ones. Both choose the same algorithm.
+/// Extent of the ranking: all candidates, or only those that the choice had to predict. Both choose
+/// the same algorithm.
 enum class Scope : std::uint8_t { all, chosen };
 
 /// Returns the choice. Fails if no candidate supports the team size and meets the needs.

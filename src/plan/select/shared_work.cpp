@@ -14,10 +14,10 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// Measured with streams of calls on machines with two processors (decision 9). Where two ranks
-// have a processor each, lines come from the other processor's cache. Short stores to local peers
-// proceed in the background, and a reader waits for them. A sender of the same long bytes to
-// several receivers has them in its cache.
+// Measured with streams of calls on machines with two processors (decision 9). If two ranks have a
+// processor each, lines come from the other processor's cache. Short stores to local peers proceed
+// in the background, and a reader waits for them. A sender of the same long bytes to several
+// receivers has them in its cache.
 constexpr SharedCosts kPair{.sent = 1000, .sent_shared = 1000, .received = 667};
 constexpr SharedCosts kShortOnNode{.received = 1000, .overlapping = 0, .busiest = 500};
 constexpr SharedCosts kShortBetween{.received = 1000, .overlapping = 16};
@@ -26,9 +26,9 @@ constexpr SharedCosts kLongOnNode{
 constexpr SharedCosts kLongBetween{
     .sent = 600, .sent_shared = 300, .received = 600, .overlapping = 2};
 
-/// Largest message in the buffers of a connection, and largest buffer that stays in a cache from
-/// one call to the next while other ranks put into it.
+/// Largest message that the buffers of a connection hold.
 constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
+/// Largest buffer that stays in a cache from one call to the next while other ranks put into it.
 constexpr std::uint64_t kDirectMax = std::uint64_t{2} << 20;
 
 bool is_of_peer(const Block& block) {
@@ -110,25 +110,25 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const BufferSize& buff
       strata_(strata_of(machine, size)),
       counted_(at(size)),
       represents_(at(size)) {
-    const Ways ways = ways_of(machine);
-    several_nodes_ = ways != Ways::near;
-    all_far_ = ways == Ways::far;
+    const Paths paths = paths_of(machine);
+    several_nodes_ = paths != Paths::near;
+    all_far_ = paths == Paths::far;
     const std::uint64_t bytes = buffer.elements * buffer.element_bytes;
     is_short_ = bytes <= kShortBytes;
     one_way_ = !first.synchronizing;
     puts_ = std::ranges::none_of(first.blocks, is_of_peer) &&
             std::ranges::none_of(first.steps, is_exposed);
-    one_way_pair_ = !machine.crowded() && size == 2 && !several_nodes_ && one_way_ && puts_ &&
-                    bytes <= kHeldBytes;
-    model_ = ways == Ways::both ? model_of(machine, machine.far, false, true)
-                                : only_model(machine, several_nodes_, false, true);
+    one_way_pair_ = !machine.oversubscribed() && size == 2 && !several_nodes_ && one_way_ &&
+                    puts_ && bytes <= kHeldBytes;
+    model_ = paths == Paths::both ? model_of(machine, machine.far, false, true)
+                                  : single_path_model(machine, several_nodes_, false, true);
     if (one_way_pair_)
         costs_ = kPair;
     else if (several_nodes_)
         costs_ = is_short_ ? kShortBetween : kLongBetween;
     else
         costs_ = is_short_ ? kShortOnNode : kLongOnNode;
-    // Without payloads in put targets, a call waits for targets only before the last one.
+    // If payloads do not use put targets, a stream does not wait for free targets.
     const bool direct = several_nodes_ && !puts_ && first.slot_units == 0 && bytes <= kDirectMax;
     const bool held = bytes <= kHeldBytes && (several_nodes_ || puts_);
     if (!one_way_ || !(is_short_ || held || direct)) costs_.overlapping = 1;
@@ -145,14 +145,14 @@ Time SharedWork::local_bytes(std::uint64_t bytes, std::int64_t part) const {
 }
 
 /// Returns the time to copy long payloads out of put targets that other nodes have filled. Short
-/// ones are in the cache, and within a node the copy is part of the cost of a put.
-Time SharedWork::unpacking(std::uint64_t bytes) const {
+/// payloads are in the cache, and within a node the copy is part of the cost of a put.
+Time SharedWork::unpack_time(std::uint64_t bytes) const {
     if (!several_nodes_ || is_short_) return 0;
     return to_time(static_cast<std::int64_t>(bytes) * machine_.slot_byte_fs);
 }
 
 /// Returns the receiver's time for a message of `bytes` bytes.
-Time SharedWork::receipt(const PutCost& cost, bool far, std::uint64_t bytes) const {
+Time SharedWork::receive_time(const PutCost& cost, bool far, std::uint64_t bytes) const {
     if (far) return cost.receive + to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
     const Time more = bytes > machine_.cell_bytes ? cost.slot : 0;
     return cost.receive + local_bytes(bytes, costs_.received) + more;
@@ -160,19 +160,19 @@ Time SharedWork::receipt(const PutCost& cost, bool far, std::uint64_t bytes) con
 
 /// Adds a step that sends a message, or waits for one.
 void SharedWork::add_message(Rank rank, const ExecutedStep& step, RankWork& work) {
-    if (step.peer == rank) return;  // between lanes
+    if (step.peer == rank) return;  // signals between lanes take no time
     const Time times = step.times;
     const bool far = is_far(rank, step.peer);
     const PutCost& cost = far ? machine_.far : machine_.near;
     if (step.kind == StepKind::wait) {
-        if (!whole_) work.load += times * receipt(cost, far, step.room);
+        if (!whole_) work.load += times * receive_time(cost, far, step.room);
         return;
     }
     const Time moving = to_time(static_cast<std::int64_t>(step.bytes) * cost.byte_fs);
     const Time more = step.bytes > machine_.cell_bytes ? cost.slot : 0;
     work.moving += times * (cost.issue + cost.receive + more + moving * (far ? 2 : 1));
     if (step.peer != kNoRank && whole_)
-        loads_[at(step.peer)] += times * receipt(cost, far, step.bytes);
+        loads_[at(step.peer)] += times * receive_time(cost, far, step.bytes);
     if (far || step.peer == kNoRank) {
         work.load += times * (moving + cost.issue + more);
         return;
@@ -196,7 +196,7 @@ void SharedWork::add_bytes(const ExecutedStep& step, bool in_pieces, RankWork& w
     const bool cached = in_pieces && step.slot_bytes <= kCachedPiece;
     work.combining += times * (model_.touch(step.mapped_vectors, step.mapped_bytes) +
                                model_.copy(step.own_bytes) +
-                               unpacking(step.slot_bytes) / (cached ? kCachedPart : 1));
+                               unpack_time(step.slot_bytes) / (cached ? kCachedPart : 1));
     work.load += times * local_bytes(step.slot_bytes, costs_.fetched);
 }
 
@@ -217,14 +217,14 @@ void SharedWork::add(const Program& program, const CountedRank& counted) {
         else
             add_bytes(step, in_pieces, work);
     });
-    // Where buffers are used in place, ranks wait for each line of another processor.
+    // If buffers are used in place, ranks wait for each line from another processor.
     if (!several_nodes_ && std::ranges::any_of(program.steps, is_exposed))
         work.combining += work.crossing * machine_.near.latency;
     if (cold)
         work.combining += to_time(static_cast<std::int64_t>(memory) *
                                   model_.cold_fs_of(buffer_bytes(program, buffer_)));
     if (model_.expose > 0) work.combining += model_.expose * exposed_vectors(program, near);
-    work.combining += unpacking(exposed_slot_bytes(program, buffer_, near));
+    work.combining += unpack_time(exposed_slot_bytes(program, buffer_, near));
     sum_ += static_cast<Time>(Wide{work.moving + work.combining} * counted.ranks / counted.read);
     elsewhere_ = std::max(elsewhere_, work.elsewhere - 1);
     combined_ = std::max(combined_, work.combined - 1);
@@ -262,8 +262,8 @@ Time SharedWork::busiest() const {
     return most;
 }
 
-/// Returns S.
-Time SharedWork::of_processors() const {
+/// Returns S (shared_work.hpp).
+Time SharedWork::processor_work() const {
     const auto mean =
         static_cast<Time>(Wide{sum_} * machine_.host_ranks / machine_.host_processors / size_);
     Time shared = mean;
@@ -274,9 +274,9 @@ Time SharedWork::of_processors() const {
            (is_short_ ? combined_ * machine_.near.slot : 0);
 }
 
-/// Returns the time in which all ranks meet, once for half of the calls with put targets
-/// (run/execute/window.hpp). It is about a dissemination between nodes.
-Time SharedWork::meeting() const {
+/// Returns the time to synchronize all ranks, which a stream does once for each half of the banks
+/// (run/execute/window.hpp). Estimated as a dissemination barrier between nodes.
+Time SharedWork::synchronization_time() const {
     std::vector<Rank> nodes = machine_.node_of;
     std::ranges::sort(nodes);
     nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -288,7 +288,7 @@ Time SharedWork::meeting() const {
 }
 
 CallTimes SharedWork::times(Time waits, Time again, Time work, std::uint32_t banks) const {
-    const Time shared = of_processors();
+    const Time shared = processor_work();
     CallTimes found;
     found.alone = found.in_stream = waits + std::max(work, shared) + machine_.calls();
     if (!overlaps()) return found;
@@ -298,13 +298,13 @@ CallTimes SharedWork::times(Time waits, Time again, Time work, std::uint32_t ban
     if (!is_short_ && several_nodes_ && banks > 0) {
         const Time between = std::max<Time>(1, banks / 2);
         calls = std::min(between, Time{kShortBetween.overlapping});
-        found.in_stream += meeting() / between;
+        found.in_stream += synchronization_time() / between;
     }
     found.in_stream += (waits - again) / calls;
     return found;
 }
 
-CallTimes SharedWork::roomy_times(Time simulated, const Program& first) const {
+CallTimes SharedWork::unshared_times(Time simulated, const Program& first) const {
     if (one_way_pair_) return {simulated, std::ranges::max(loads_)};
     const std::uint64_t bytes = buffer_.elements * buffer_.element_bytes;
     const bool exchange =

@@ -3,7 +3,7 @@
 //
 // Idea     A choice is a range of sizes of a collective on a layout, with the algorithm that was
 //          the fastest there (tools/lab/cost/tuned_points.hpp).
-// Why      A model cannot know everything about a machine; a measurement does, for its own sizes.
+// Why      A model omits properties of the machine that a measurement includes, for its sizes.
 // Holds    Lookups are pure, so ranks with the same table find the same choice.
 // Next     run/job/measured_files.hpp for the file; run/team/choice.hpp for the caller.
 #pragma once
@@ -34,7 +34,7 @@ struct TunedChoice {
     std::uint64_t from_bytes = 0;
     std::uint64_t to_bytes = 0;  ///< inclusive
     std::string algorithm;
-    double median_us = 0;  ///< at the largest measured size of the range
+    double median_us = 0;  ///< median time at the largest measured size of the range
 };
 
 /// Returns the ranks on each node, such as "3,1,4"; empty if the ranks of a node are not
@@ -50,9 +50,8 @@ class Tuning {
 
     [[nodiscard]] const std::string& source() const { return source_; }
     [[nodiscard]] std::span<const TunedChoice> choices() const { return choices_; }
-    /// Returns the choice for such a call, or nullptr. Prefers choices with the same
-    /// `same_bits`; a choice with same bits also serves calls that do not need them. An empty
-    /// provider matches any.
+    /// Returns the choice for a call, or nullptr. Prefers choices with an equal `same_bits`;
+    /// choices with `same_bits` also serve calls without. An empty provider matches every provider.
     [[nodiscard]] const TunedChoice* find(const TunedCase& call, std::uint64_t bytes) const;
 
   private:

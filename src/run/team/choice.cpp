@@ -138,12 +138,12 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
     const plan::Time latency =
         put.latency +
-        (machine.crowded() ? put.turn * machine.host_ranks / machine.host_processors : 0);
+        (machine.oversubscribed() ? put.turn * machine.host_ranks / machine.host_processors : 0);
     const auto time_of = [bytes](std::int64_t byte_fs) {
         return plan::to_time(static_cast<std::int64_t>(bytes) * byte_fs);
     };
     const bool reduces = collectives::find_collective(call.collective)->reduces();
-    const bool overlaps = far && !machine.crowded() && reduces;
+    const bool overlaps = far && !machine.oversubscribed() && reduces;
     const plan::Time message = issue + put.receive + machine.reduce;
     const plan::Time buffer = time_of(put.byte_fs + machine.reduce_byte_fs);
     return {.size = size,

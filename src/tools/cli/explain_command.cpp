@@ -266,7 +266,7 @@ void print_text(const Json& report, const MeasuredTimes* measured) {
 void simulate_candidates(plan::Choice& choice, const plan::Machine& machine, Rank ranks,
                          const run::CallClass& call) {
     constexpr std::size_t kStepsMax = 12'000'000;
-    if (machine.crowded() && ranks > lab::kSharingRanksMax) return;
+    if (machine.oversubscribed() && ranks > lab::kSharingRanksMax) return;
     const std::string chosen = choice.algorithm();
     for (plan::RankedCandidate& ranked : choice.candidates) {
         const auto candidate = need(run::candidate_for(machine, ranks, call, ranked.algorithm));

@@ -155,11 +155,11 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
     if (processors)
         share_processors(machine, ranks, arguments.hosts.value_or(node_count(machine)),
                          *processors);
-    if (machine.crowded() && ranks > lab::kSharingRanksMax)
+    if (machine.oversubscribed() && ranks > lab::kSharingRanksMax)
         fail(Status::unsupported, "{} ranks: where ranks share processors at most {} are predicted",
              ranks, lab::kSharingRanksMax);
     if (!has_two_costs) {
-        if (!machine.crowded()) return;
+        if (!machine.oversubscribed()) return;
         machine.node_of.clear();
         set_message_costs(machine, parameters.wire);
         machine.call = parameters.measured.over(machine).call;

@@ -124,7 +124,7 @@ Conditions read_conditions(const SimulateArguments& arguments, lab::CostParamete
     const bool uses_times_of_ranks = !arguments.noise.empty() || !arguments.skew.empty() ||
                                      !arguments.timeline.empty() || !arguments.trace.empty() ||
                                      arguments.engine != "auto";
-    if (machine->crowded() && uses_times_of_ranks)
+    if (machine->oversubscribed() && uses_times_of_ranks)
         fail(Status::unsupported,
              "--noise, --skew, --timeline, --trace and --engine are not valid with ranks that "
              "share processors");
@@ -193,7 +193,7 @@ class Simulation {
     }
 
     SimulatedRun run() {
-        if (machine_ && machine_->crowded()) return run_shared();
+        if (machine_ && machine_->oversubscribed()) return run_shared();
         const std::uint64_t begin = base::monotonic_ns();
         auto stages = stages_of(question_);
         if (!stages && stages.failure().status != Status::unsupported)

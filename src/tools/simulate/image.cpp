@@ -49,7 +49,7 @@ base::Result<void> ImagePart::add(const Program& program) {
     }
     for (const plan::Lane& lane : program.lanes) {
         begin_lane(program.rank, program.size, number++);
-        if (number == 1) compute(steps.before());
+        if (number == 1) compute(steps.expose_time());
         steps.for_each(lane, [&](const plan::CostedStep& step) {
             using Kind = plan::CostedStep::Kind;
             const auto key = static_cast<std::uint32_t>(step.key);

@@ -62,8 +62,8 @@ TEST(Guidelines, ABarrierTakesNoLongerThanAnAllreduce) {
     int compared = 0;
     for (const Setting& setting : settings()) {
         const plan::RankedCandidate allreduce = chosen(setting, "allreduce", 8);
-        // Barriers have only k-ary trees. A binomial tree, e.g. of 11 ranks on nodes of 4, can fit
-        // the nodes better.
+        // Barriers have only k-ary trees. A binomial tree can fit the nodes better, for example
+        // that of 11 ranks on nodes of 4.
         if (allreduce.algorithm.starts_with("reduce-broadcast")) continue;
         EXPECT_LE(best_time(setting, "barrier", 0), allreduce.predicted) << setting.name;
         ++compared;

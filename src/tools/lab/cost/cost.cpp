@@ -112,7 +112,7 @@ base::Result<Cost> count_under(const Programs& programs, const BufferSize& size,
         const plan::PutModels models = plan::put_models(machine, true, true);
         inputs.model = models.model;
         auto cost = count(programs, size, inputs, models.far);
-        if (!cost || !machine.crowded()) return cost;
+        if (!cost || !machine.oversubscribed()) return cost;
         const auto shared = simulate_call(programs, size, machine);
         if (!shared) return shared.failure();
         cost->time = shared->time;
@@ -142,7 +142,7 @@ base::Result<Cost> cost_of(const Programs& programs, const BufferSize& size,
 
 base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const BufferSize& size,
                                                 const plan::Machine& machine) {
-    const bool oversubscribed = machine.crowded();
+    const bool oversubscribed = machine.oversubscribed();
     if (oversubscribed && programs.size > kSharingRanksMax)
         return base::fail(Status::unsupported, "{} ranks that share processors are more than {}",
                           programs.size, kSharingRanksMax);
@@ -169,7 +169,7 @@ base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const 
     };
     const auto alone = run(waits, {});
     if (!alone) return alone.failure();
-    plan::CallTimes times = work.roomy_times(alone->makespan, *first);
+    plan::CallTimes times = work.unshared_times(alone->makespan, *first);
     if (oversubscribed) {
         const auto worked = run(computing, {});
         if (!worked) return worked.failure();
