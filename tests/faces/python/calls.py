@@ -48,7 +48,7 @@ def reductions(world):
             numpy.testing.assert_array_equal(got["index"], where)
             numpy.testing.assert_array_equal(got["value"], values[where, range(4)])
     assert float(world.allreduce(1.5)) == 1.5 * world.size
-    # Of three ranks, the first and the last cancel. A plain sum in the order of ranks loses the ones.
+    # The values of the first and the last of three ranks cancel. A plain sum in rank order loses the ones between them.
     triples = world.size // 3
     value = [1e300, 1.0, -1e300][me % 3] if me < 3 * triples else 1.0
     for dtype in ("f8", "c16"):
@@ -114,11 +114,11 @@ def neighbors(world):
     before, after = (me - 1) % size, (me + 1) % size
     ring = world.neighbors([before], [after])
     assert (ring.sources, ring.destinations) == (1, 1)
-    for form in Forms(ring.call, ring), :
-        form.check("alltoall", data(before, 3), data(me, 3))
-        form.check("allgather", data(before, 3).reshape(1, 3), data(me, 3))
-        form.check("alltoallv", data(before, 1 + before), data(me, 1 + me), send_counts=[1 + me], recv_counts=[1 + before])
-        form.check("allgatherv", data(before, 1 + before), data(me, 1 + me), counts=[1 + before])
+    check = Forms(ring.call, ring).check
+    check("alltoall", data(before, 3), data(me, 3))
+    check("allgather", data(before, 3).reshape(1, 3), data(me, 3))
+    check("alltoallv", data(before, 1 + before), data(me, 1 + me), send_counts=[1 + me], recv_counts=[1 + before])
+    check("allgatherv", data(before, 1 + before), data(me, 1 + me), counts=[1 + before])
     line = world.grid_neighbors([size], [False])
     around = [rank for rank in (me - 1, me + 1) if 0 <= rank < size]
     same(line.call.allgather(data(me, 2)), numpy.array([data(rank, 2) for rank in around]).reshape(-1, 2))

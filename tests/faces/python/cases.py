@@ -194,7 +194,8 @@ def interrupts(world):
             world.quiet()
         else:
             world.wait_until(flag, weft.EQ, number)
-            # Makes the call in which rank 0 was interrupted; collectives that cannot be started began with a barrier.
+            # Makes the call that rank 0 has begun. Calls that cannot be started asynchronously begin with a barrier, and
+            # rank 0 was interrupted there.
             {2: waits[1], 3: lambda: None}.get(number, world.barrier)()
     same(world.allreduce(numpy.ones(1)), numpy.full(1, float(world.size)))
 
@@ -273,7 +274,7 @@ def strided(world):
     refused("elements of different types", world.put, plate[:, 2], numpy.zeros(6, "f4"), after)
 
 
-def later(world):
+def nonblocking_memory(world):
     after, before = (world.rank + 1) % world.size, (world.rank - 1) % world.size
     context, array, sums = world.context(), world.zeros(4), [world.zeros(1, dtype) for dtype in ("f4", "f8", "i8")]
     data = numpy.full(4, world.rank + 2.0)
@@ -349,7 +350,7 @@ def collected_team():
 
 
 def forks_beside_a_thread():
-    """A child drops the job while the thread that drives it is idle."""
+    """A forked child drops the runtime while the thread that drives it is idle."""
     job = weft.Runtime(threads="multiple")
     job.drive_in_background()
     time.sleep(1.5)  # until the thread is idle
@@ -385,7 +386,7 @@ def buffer_lists(world):
     refused("expected float64 as in send" if size == 1 else "expected one type", world.allgatherv, numpy.zeros(2), mixed)
 
 
-def threads(_):
+def threads():
     with weft.Runtime("multiple") as job:
         world, word = job.world, job.world.zeros(1, "u8")
         # The wait ends only if it releases the GIL, so that the other thread can run.
@@ -426,7 +427,7 @@ def fails_on_last_rank(world):
 
 
 def survivors():
-    """Ranks that go on after the death of the last one."""
+    """The other ranks continue after the death of the last rank."""
     with weft.Runtime() as job:
         world, last = job.world, job.world.size - 1
         world.barrier()
@@ -447,13 +448,7 @@ def survivors():
 
 def main():
     names = sys.argv[1:]
-    if names == ["survivors"]:
-        survivors()
-        return
-    if names == ["threads"]:
-        threads(None)
-        return
-    if names in (["forks_beside_a_thread"], ["collected_team"]):
+    if names in (["survivors"], ["threads"], ["forks_beside_a_thread"], ["collected_team"]):  # make their own runtimes
         globals()[names[0]]()
         return
     with weft.Runtime() as job:

@@ -30,8 +30,8 @@ GUIDE = SOURCE / "docs/guide/python.md"
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```python\n(.*?)```", re.DOTALL)
 STUB = SOURCE / "src/faces/python/weft/_native.pyi"
 DEADLINE_S = 120
-COLLECTIVES = ("reductions", "moves", "teams", "neighbors", "objects", "memory", "strided", "later", "buffers",
-               "buffer_lists", "user_operations", "requests")
+CALLS = ("reductions", "moves", "teams", "neighbors", "objects", "memory", "strided", "nonblocking_memory", "buffers",
+         "buffer_lists", "user_operations", "requests")
 sys.path.insert(0, str(PACKAGES))
 
 
@@ -45,7 +45,7 @@ def job(ranks, *cases, nodes=1, launcher=None, program=CASES, packages=PACKAGES,
 
 
 class Jobs(unittest.TestCase):
-    def right(self, ranks, *cases, **more):
+    def expect_success(self, ranks, *cases, **more):
         with self.subTest(ranks=ranks, cases=cases, **more):
             status, out = job(ranks, *cases, **more)
             self.assertEqual(status, 0, out)
@@ -53,37 +53,37 @@ class Jobs(unittest.TestCase):
 
     def test_calls_agree_with_numpy(self):
         for ranks in (1, 2, 3, 4):
-            self.right(ranks, *COLLECTIVES)
+            self.expect_success(ranks, *CALLS)
 
     def test_calls_agree_with_numpy_on_two_nodes(self):
-        self.right(4, *COLLECTIVES, nodes=2)
+        self.expect_success(4, *CALLS, nodes=2)
 
     def test_operations_run_on_a_progress_thread(self):
-        self.right(2, "user_operations", "requests", nodes=2, WEFT_PROGRESS="thread")
+        self.expect_success(2, "user_operations", "requests", nodes=2, WEFT_PROGRESS="thread")
 
     @unittest.skipUnless(shutil.which("mpirun.openmpi"), "mpirun.openmpi is not installed")
     def test_calls_agree_with_numpy_under_mpirun(self):
         launcher = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-n", 2]
-        self.right(2, *COLLECTIVES, launcher=launcher)
+        self.expect_success(2, *CALLS, launcher=launcher)
 
     @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
     def test_tensors_are_buffers(self):
-        self.right(2, "tensors")
+        self.expect_success(2, "tensors")
 
     def test_mistakes_are_reported(self):
-        self.right(2, "forks", "disagreement", "interrupts", "second_thread", "unfitting_values")
+        self.expect_success(2, "forks", "disagreement", "interrupts", "second_thread", "unfitting_values")
         for case in ("wrong_exchange", "forks_beside_a_thread", "collected_team"):
             self.assertEqual(job(2, case), (0, ""), case)
-        self.right(3, "disagreement", "interrupts", nodes=3)
+        self.expect_success(3, "disagreement", "interrupts", nodes=3)
 
-    def test_memory_is_flat(self):
-        self.right(2, "memory_is_flat", "many_contexts")
+    def test_repeated_calls_do_not_use_more_memory(self):
+        self.expect_success(2, "memory_is_flat", "many_contexts")
 
     def test_several_threads_share_a_runtime(self):
         status, out = job(2, "threads")
         self.assertEqual(status, 0, out)
 
-    def test_survivors_go_on_after_a_death(self):
+    def test_survivors_continue_after_a_death(self):
         status, out = job(3, "survivors", launcher=[BIN / "weft", "run", "--keep-going", "-n", 3, "--"])
         self.assertEqual(status, 1, out)
         self.assertIn("the survivors are right\n", out)
@@ -130,9 +130,13 @@ class Jobs(unittest.TestCase):
                 self.assertEqual(len(wheel.read("weft-0.1.0.dist-info/RECORD").splitlines()), len(wheel.namelist()))
             shutil.rmtree(folder / "tree")
             program = folder / "where.py"
-            program.write_text("import weft\nwith weft.Runtime() as job:\n    total = job.world.allreduce(1)\n    if job.world.rank == 0:\n"
-                               "        print(total, [line.split()[-1] for line in open('/proc/self/maps') if 'libweft.so' in line][0])\n",
-                               encoding="utf-8")
+            program.write_text(
+                "import weft\n"
+                "with weft.Runtime() as job:\n"
+                "    total = job.world.allreduce(1)\n"
+                "    if job.world.rank == 0:\n"
+                "        print(total, [line.split()[-1] for line in open('/proc/self/maps') if 'libweft.so' in line][0])\n",
+                encoding="utf-8")
             status, out = job(2, program=program, nodes=2, packages=folder / "packages")
             self.assertEqual(status, 0, out)
             self.assertIn(f"2 {folder}/packages/weft/libweft.so.0\n", out)

@@ -49,19 +49,14 @@ class Forms:
 
     def check(self, name, expected, *arguments, **more):
         """expected: an array, or None. Arguments that are functions make fresh buffers."""
+        blocking, _, prepare = self.forms
         for form in self.forms:
             fresh = [value() if callable(value) and not isinstance(value, weft.Op) else value for value in arguments]
             got = getattr(form, name)(*fresh, **more)
-            rounds = 1
-            if form is self.forms[2]:
-                rounds = 2
-            for _ in range(rounds):
-                if form is self.forms[2]:
-                    got_request = got
-                    got_request.start()
-                    result = got_request.wait()
-                else:
-                    result = got.wait() if form is self.forms[1] else got
+            for _ in range(2 if form is prepare else 1):
+                if form is prepare:
+                    got.start()
+                result = got if form is blocking else got.wait()
                 if expected is None:
                     assert result is None, result
                 else:

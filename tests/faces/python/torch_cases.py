@@ -138,7 +138,7 @@ def moves(group):
     assert dist.monitored_barrier(group, datetime.timedelta(seconds=60)) is None
 
 
-def places(_):
+def tensor_lists(_):
     """Lists with tensors that are not contiguous, or that are parts of each other."""
     size, me = dist.get_world_size(), dist.get_rank()
     mine = data(me, (3, 4))
@@ -226,7 +226,7 @@ def messages(_):
         assert seen == set(range(1, size)), seen
     else:
         dist.send(torch.tensor([1.0]), 0)
-    dist.barrier()  # the next message to rank 0 is not for the receives of any source
+    dist.barrier()  # so that rank 0's receives from any source do not match the next messages
     crossed = torch.empty(3, 2).t()
     works = [dist.isend(data(me, (2, 3)), after), dist.irecv(crossed, before)]
     for work in works:
@@ -353,7 +353,7 @@ def ddp(_):
             losses.append(loss.item())
         return losses, [weight.detach().clone() for weight in model.parameters()]
     ours, theirs = train(dist.group.WORLD), train(dist.new_group(backend="gloo"))
-    # Both add the same gradients, in another order for three ranks and more.
+    # Both add the same gradients, but from three ranks on in different orders.
     exact = dist.get_world_size() < 3
     assert ours[0] == theirs[0] if exact else torch.allclose(torch.tensor(ours[0]), torch.tensor(theirs[0]), rtol=1e-5)
     for one, other in zip(ours[1], theirs[1]):
@@ -390,7 +390,7 @@ def mistakes(_):
         assert tensor[0] == size
 
 
-def again(_):
+def second_default_group(_):
     """Ends all groups and makes the default group again."""
     dist.destroy_process_group()
     dist.init_process_group("weft")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: all members that decide have the same ballot, whichever members die at any step, and every
 // survivor decides.
-// Method: for 2 and 3 members (and 4 in the long form), visit every situation that deliveries,
-// deaths and notices in any order can reach. For 4 and 5, try every step for the deaths of two
-// members in several orders of delivery. For up to 12, draw deaths and orders from a seed;
-// WEFT_TESTS_SEED repeats one.
+// Method: for 2 and 3 members (4 in the full mode), visit every situation that deliveries, deaths
+// and notices in any order can reach. For 4 and 5 members, let two members die at every pair of
+// steps, in several orders of delivery. For up to 12 members, draw deaths and orders from a seed;
+// WEFT_TESTS_SEED repeats one seed.
 #include "run/agree/agreement.hpp"
 
 #include <fmt/format.h>
@@ -88,6 +88,7 @@ class Explorer {
     bool failed_ = false;
 };
 
+/// Returns the number of visited situations. `known_dead`: see Members; -1: none.
 std::size_t explore(Rank size, Rank known_dead) {
     Explorer explorer;
     explorer.begin(Members(size, known_dead));
@@ -95,18 +96,18 @@ std::size_t explore(Rank size, Rank known_dead) {
     return explorer.situations();
 }
 
-TEST(Agreement, EveryOrderOfTwoMembers) {
+TEST(Agreement, TwoMembersDecideAlikeInEveryOrder) {
     EXPECT_EQ(explore(2, -1), 35U);
     EXPECT_EQ(explore(2, 0), 1U);
 }
 
-TEST(Agreement, EveryOrderOfThreeMembers) {
+TEST(Agreement, ThreeMembersDecideAlikeInEveryOrder) {
     EXPECT_EQ(explore(3, -1), 3'046U);
     EXPECT_EQ(explore(3, 0), 74U);
     EXPECT_EQ(explore(3, 1), 76U);
 }
 
-TEST(Agreement, EveryOrderOfFourMembers) {
+TEST(Agreement, FourMembersDecideAlikeInEveryOrder) {
     if (!full_mode()) GTEST_SKIP() << "takes 10 s: set WEFT_TESTS_FULL=1";
     EXPECT_EQ(explore(4, -1), 663'129U);
 }
@@ -171,11 +172,11 @@ class Trial {
     base::Random random_;
 };
 
-TEST(Agreement, EveryStepOfTwoDeathsOfFourAndFiveMembers) {
+TEST(Agreement, SurvivorsDecideAlikeAfterTwoDeathsAtAnySteps) {
     for (const Rank size : {4, 5}) {
         const int sends_max = 3 * size;
         for (Rank first = 0; first < size; ++first) {
-            for (Rank second = first; second < size; ++second) {  // equal: one death
+            for (Rank second = first; second < size; ++second) {  // equal ranks: one death
                 for (int at = 0; at < sends_max; ++at) {
                     for (int then = 0; then < sends_max; ++then) {
                         if (first == second && then != at) continue;
@@ -193,7 +194,7 @@ TEST(Agreement, EveryStepOfTwoDeathsOfFourAndFiveMembers) {
     }
 }
 
-TEST(Agreement, RandomDeathsOfMoreMembers) {
+TEST(Agreement, SurvivorsDecideAlikeAfterRandomDeaths) {
     constexpr std::uint64_t kSeeds = kSlow ? 2'000 : 20'000;
     const auto only = seed_to_repeat();
     for (std::uint64_t seed = only.value_or(0); seed < only.value_or(kSeeds - 1) + 1; ++seed) {

@@ -12,7 +12,7 @@ TEST(Bine, SwingHasTheRoundsAndBytesOfAButterfly) {
     for (const char* collective : {"allgather", "reduce_scatter", "allreduce"}) {
         const Count ways = collective == std::string_view("allreduce") ? 2 : 1;
         const bool reduces = find_collective(collective)->reduces();
-        expect_all(collective, "swing", one_a_rank, [&](Count n, Count) {
+        expect_all(collective, "swing", one_per_rank, [&](Count n, Count) {
             return Figures{ways * log2_ceil(n), ways * n * log2_ceil(n), ways * n * (n - 1),
                            ways * (n - 1), reduces ? n - 1 : 0};
         });
@@ -27,7 +27,7 @@ TEST(Bine, SwingHasTheRoundsAndBytesOfAButterfly) {
 TEST(Bine, TreesHaveTheRoundsAndBytesOfBinomialTrees) {
     for (const char* collective : {"broadcast", "reduce"}) {
         const bool reduces = collective[0] == 'r';
-        expect_all(collective, "bine", one_a_rank, [&](Count n, Count) {
+        expect_all(collective, "bine", one_per_rank, [&](Count n, Count) {
             return Figures{log2_ceil(n), n - 1, n * (n - 1),
                            reduces ? n * one_if(n > 1) : n * log2_ceil(n),
                            reduces ? n * log2_ceil(n) : 0};

@@ -9,7 +9,7 @@ namespace weft::collectives {
 namespace {
 
 TEST(Circulant, ReduceScatterHasTheLeastRoundsAndBytes) {
-    expect_all("reduce_scatter", "circulant", one_a_rank, [](Count n, Count) {
+    expect_all("reduce_scatter", "circulant", one_per_rank, [](Count n, Count) {
         return Figures{log2_ceil(n), n * log2_ceil(n), n * (n - 1), n - 1, n - 1};
     });
 }

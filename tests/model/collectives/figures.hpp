@@ -13,7 +13,7 @@ namespace weft::collectives {
 using Count = std::uint64_t;
 
 /// Expected counts of one call. `total` (sent by all ranks), `sent_max` and `reduced_max` (by one
-/// rank) are in elements.
+/// rank) are in elements. Most tests list the values in the order of the members.
 struct Figures {
     Count rounds = 0, messages = 0, total = 0, sent_max = 0, reduced_max = 0, signals = 0;
 };
@@ -74,7 +74,7 @@ void expect_all(std::string_view collective, const std::string& text, Elements e
 }
 
 // Elements of a buffer of n ranks: one for each rank, or the largest power of two up to n.
-inline Count one_a_rank(Count n) {
+inline Count one_per_rank(Count n) {
     return n;
 }
 inline Count power_of_two_below(Count n) {

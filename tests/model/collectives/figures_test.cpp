@@ -14,7 +14,7 @@ namespace {
 TEST(BlocksProof, AllgathersSendEachBlockOnce) {
     const auto all_pairs = [](Count n) { return n * (n - 1); };
     const auto expect = [&](const std::string& spec, auto rounds_of, auto messages_of) {
-        expect_all("allgather", spec, one_a_rank, [&](Count n, Count) {
+        expect_all("allgather", spec, one_per_rank, [&](Count n, Count) {
             return Figures{rounds_of(n), messages_of(n), all_pairs(n), n - 1};
         });
     };
@@ -30,21 +30,21 @@ TEST(BlocksProof, AllgathersSendEachBlockOnce) {
 }
 
 TEST(BlocksProof, AlltoallsSendBlocksOnceOrOncePerDigit) {
-    expect_all("alltoall", "direct", one_a_rank, [](Count n, Count) {
+    expect_all("alltoall", "direct", one_per_rank, [](Count n, Count) {
         return Figures{one_if(n > 1), n * (n - 1), n * (n - 1), n - 1};
     });
     for (const Count k : {2U, 3U, 5U, 64U})
-        expect_all("alltoall", fmt::format("bruck:k={}", k), one_a_rank, [=](Count n, Count) {
+        expect_all("alltoall", fmt::format("bruck:k={}", k), one_per_rank, [=](Count n, Count) {
             return Figures{rounds_in_base(k, n), n * single_digits(k, n), n * digits_of(k, n),
                            digits_of(k, n)};
         });
 }
 
 TEST(BlocksProof, ReduceScattersSendAllButTheOwnBlock) {
-    expect_all("reduce_scatter", "pairwise", one_a_rank, [](Count n, Count) {
+    expect_all("reduce_scatter", "pairwise", one_per_rank, [](Count n, Count) {
         return Figures{one_if(n > 1), n * (n - 1), n * (n - 1), n - 1, n - 1};
     });
-    expect_all("reduce_scatter", "ring", one_a_rank, [](Count n, Count) {
+    expect_all("reduce_scatter", "ring", one_per_rank, [](Count n, Count) {
         return Figures{n - 1, n * (n - 1), n * (n - 1), n - 1, n - 1};
     });
 }
@@ -87,7 +87,7 @@ TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
             return largest;
         }
     };
-    expect_all("reduce_scatter", "recursive-halving", one_a_rank, [&](Count n, Count) {
+    expect_all("reduce_scatter", "recursive-halving", one_per_rank, [&](Count n, Count) {
         const Count p = std::bit_floor(n);
         if (p == n) return Figures{log2_floor(n), n * log2_floor(n), n * (n - 1), n - 1, n - 1};
         const Halves halves{p, n - p};
@@ -126,10 +126,10 @@ TEST(BlocksProof, HalvingSendsAsMuchAsARingInFewerRounds) {
 
 TEST(BlocksProof, GathersAndScattersFollowTheirTrees) {
     for (const char* collective : {"gather", "scatter"}) {
-        expect_all(collective, "flat", one_a_rank, [](Count n, Count) {
+        expect_all(collective, "flat", one_per_rank, [](Count n, Count) {
             return Figures{one_if(n > 1), n - 1, n - 1, kOpen};
         });
-        expect_all(collective, "binomial", one_a_rank, [](Count n, Count) {
+        expect_all(collective, "binomial", one_per_rank, [](Count n, Count) {
             return Figures{digits_max(2, n), n - 1, digits_of(2, n), kOpen};
         });
     }
@@ -138,11 +138,11 @@ TEST(BlocksProof, GathersAndScattersFollowTheirTrees) {
 TEST(BlocksProof, ScansKeepRankOrder) {
     for (const char* collective : {"scan", "exscan"}) {
         const bool exclusive = collective[0] == 'e';
-        expect_all(collective, "linear", one_a_rank, [&](Count n, Count) {
+        expect_all(collective, "linear", one_per_rank, [&](Count n, Count) {
             return Figures{n - 1, n - 1, n * (n - 1), n * one_if(n > 1),
                            n * one_if(n > (exclusive ? 2 : 1))};
         });
-        expect_all(collective, "recursive-doubling", one_a_rank, [&](Count n, Count) {
+        expect_all(collective, "recursive-doubling", one_per_rank, [&](Count n, Count) {
             Count messages = 0;
             for (Count distance = 1; distance < n; distance *= 2) messages += n - distance;
             return Figures{std::has_single_bit(n) ? log2_ceil(n) : kOpen, messages, messages * n,
@@ -183,7 +183,7 @@ TEST(BlocksProof, Doubling123HasTheRoundsAndReductionsOfItsPaper) {
 }
 
 TEST(TreeProof, ScatterAllgatherMovesTheBytesOfItsFormula) {
-    expect_all("broadcast", "scatter-allgather", one_a_rank, [](Count n, Count) {
+    expect_all("broadcast", "scatter-allgather", one_per_rank, [](Count n, Count) {
         // The ring skips data that the scatter has already delivered, and sends a signal instead.
         return Figures{.rounds = n - 1 + digits_max(2, n),
                        .messages = (n - 1) * (n + 1) - digits_of(2, n),
@@ -230,14 +230,14 @@ TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
 
 TEST(AllreduceCounts, ARingSendsToOneNeighbor) {
     for (const char* spec : {"ring", "pairwise-ring"})
-        expect_all("allreduce", spec, one_a_rank, [](Count n, Count) {
+        expect_all("allreduce", spec, one_per_rank, [](Count n, Count) {
             return Figures{2 * (n - 1), 2 * n * (n - 1), 2 * n * (n - 1), 2 * (n - 1), n - 1};
         });
 }
 
 TEST(ReduceCounts, ARingSendsOneBufferFromEachRank) {
     for (const char* spec : {"ring", "pairwise-ring"})
-        expect_all("reduce", spec, one_a_rank, [](Count n, Count) {
+        expect_all("reduce", spec, one_per_rank, [](Count n, Count) {
             return Figures{n * one_if(n > 1), (n + 1) * (n - 1), (n + 1) * (n - 1),
                            n * one_if(n > 1), n - 1};
         });
@@ -360,7 +360,7 @@ TEST(AllreduceProof, RecursiveDoublingIsRightForEverySize) {
 }
 
 TEST(AllreduceProof, EliminationAddsAtMostOneRoundForAnySize) {
-    expect_all("allreduce", "elimination", one_a_rank, [](Count n, Count) {
+    expect_all("allreduce", "elimination", one_per_rank, [](Count n, Count) {
         Count messages = 0;
         for (Count groups = n, width = 1; groups > 1; groups /= 2, width *= 2)
             messages += 2 * width * (groups / 2 + groups % 2);

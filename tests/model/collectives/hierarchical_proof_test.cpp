@@ -32,7 +32,7 @@ int prove_with(std::string_view collective, std::string_view key, const std::str
                 .elements = has_data ? contract(collective).vector_elements(layout.size(), 5) : 0,
                 .layout = layout};
             const auto spec = *parse_spec(fmt::format("hierarchical:{}=({})", key, inner));
-            // Skips calls that the part refuses, e.g. for ranks that are no power of two.
+            // Skips calls that the part refuses, such as numbers of ranks that are no power of two.
             if (!generate(collective, spec, request).ok()) continue;
             proves(collective, print(spec), layout, request);
             ++proved;
@@ -321,12 +321,12 @@ TEST(HierarchicalProof, UnusableRequestsAreRefusedWithTheReason) {
     unordered.ordered = false;
     for (const Case& c :
          {Case{"hierarchical", request,
-               "allreduce hierarchical combines the ranks of a node first"},
+               "the operation does not commute, and allreduce hierarchical combines in rank order"},
           Case{"hierarchical", other, "layout has 8 ranks, but the team has 7"},
           Case{"hierarchical:net=(bring)", unordered,
                "character 19: allreduce has no algorithm 'bring'"},
           Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", unordered,
-               "allreduce ring:segments=3 has 3 segments, another part has 2: all go through"},
+               "allreduce ring:segments=3 has 3 segments, but another part has 2: all parts"},
           Case{"hierarchical:node=up", unordered, "character 19: reduce has no algorithm 'up'"},
           Case{"hierarchical:nodes=(a2)", unordered,
                "character 14: hierarchical has no parameter 'nodes'; it has node, net, down, "

@@ -79,15 +79,15 @@ bool is_subject(const Algorithm& algorithm, Rank ranks) {
     return !algorithm.properties.one_node || ranks <= 1000;
 }
 
-/// Returns every algorithm by its plain name, or as its first variant if it needs parameters.
-/// Algorithms for nodes occur with two sizes of nodes.
+/// Returns every algorithm by its plain name, or its first variant if it needs parameters.
+/// Algorithms for nodes occur twice, with different sizes of nodes.
 std::vector<Subject> subjects(Rank ranks) {
     std::vector<Subject> list;
     for (const Algorithm& algorithm : algorithms()) {
         if (!is_subject(algorithm, ranks)) continue;
         const Rank size =
             algorithm.properties.one_node ? kNodeRanks
-            : algorithm.properties.power_of_two || algorithm.name == "butterfly"
+            : algorithm.properties.power_of_two
                 ? static_cast<Rank>(std::bit_ceil(static_cast<std::uint32_t>(ranks) - 1))
                 : ranks;
         std::string spec(algorithm.name);
@@ -109,7 +109,7 @@ std::vector<Subject> subjects(Rank ranks) {
     return list;
 }
 
-/// Proves all subjects. Leaves out calls whose work, see work_of(), exceeds `work_max`.
+/// Proves all subjects, except calls whose work_of() exceeds `work_max`.
 void prove_all(Rank ranks, std::uint64_t work_max) {
     const auto begin = std::chrono::steady_clock::now();
     int proved = 0;

@@ -66,7 +66,7 @@ Stencil stencil_of(const std::vector<Rank>& extents, std::vector<bool> periodic,
     return *std::move(stencil);
 }
 
-/// Returns for each dimension whether it is periodic, from the bits.
+/// Returns for each dimension whether it is periodic: bit i of `bits` for dimension i.
 std::vector<bool> periodic_in(std::size_t dimensions, unsigned bits) {
     std::vector<bool> periodic;
     for (std::size_t i = 0; i < dimensions; ++i) periodic.push_back((bits >> i & 1) != 0);
@@ -122,7 +122,7 @@ TEST(NeighborhoodProof, CombiningSendsOneMessagePerOffsetPart) {
                                            box_offsets(figure.dimensions, figure.reach));
         const auto ranks = static_cast<std::uint64_t>(stencil.grid().ranks());
         for (const NeighborData data : kData) {
-            // Saves time; the numbers of messages do not depend on `data`.
+            // The numbers of messages do not depend on `data`, so large grids test only one.
             if (ranks > 30 && data == NeighborData::own) continue;
             const auto direct = prove(stencil, {data, NeighborWay::direct});
             ASSERT_TRUE(direct.valid) << direct.error;

@@ -80,7 +80,8 @@ inline std::vector<plan::Program> localized(const plan::Layout& layout,
     return programs;
 }
 
-/// Expects that the programs are right as generated and localized. Returns the first verdict.
+/// Expects that the programs are right as generated, and as localized. Returns the verdict of the
+/// programs as generated.
 inline plan::Verdict proves(std::string_view collective, const std::string& spec,
                             const plan::Layout& layout, const GenerateRequest& request = {}) {
     const auto programs = programs_on(layout, collective, spec, request);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every algorithm that exchanges data in stages keeps several segments in flight, and these
-// programs are right. Method: the verifier, for numbers of segments that divide the data and that
-// do not, for no data, for one rank, prime numbers of ranks and nodes.
-// Negative controls: a slot that is used again one segment too early, a slot with half the copies,
-// a wait and a signal for another segment, and a credit that is too early are rejected.
+// Goal: every algorithm that exchanges data in stages keeps several segments in flight, and its
+// programs are right. Faulty programs are rejected.
+// Method: the verifier, for numbers of segments that divide the data and that do not, for no data,
+// for one rank, prime numbers of ranks and nodes. Faults: a slot that is used again one segment too
+// early, half the copies of a slot, a wait or a signal for another segment, a credit that is too
+// early.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -136,8 +137,8 @@ TEST(PiecesProof, AnyCountIsRight) {
 }
 
 /// Changes all programs of each exchange. Expects that the verifier rejects the changed exchanges,
-/// with this text in the reason. Returns the number of changed exchanges; change() returns false if
-/// it has left a program as it was.
+/// with this text in the reason. change() returns false if it has not changed the program. Returns
+/// the number of changed exchanges.
 int expect_rejected(const std::function<bool(plan::Program&)>& change, std::string_view reason) {
     int rejected = 0;
     for (const Exchange& exchange : kExchanges)
@@ -189,7 +190,7 @@ TEST(PiecesProof, AWaitForAnotherSegmentIsRejected) {
 
 TEST(PiecesProof, ASignalThatCountsForAnotherSegmentIsRejected) {
     const auto change = [](plan::Program& program) {
-        // Shifts the first segment of each lane, and sets that of the last lane to 0.
+        // Shifts the first segment of each lane, except the last lane, whose first segment is 0.
         if (program.window() < 2 || program.lanes.empty()) return false;
         for (plan::Lane& lane : program.lanes) lane.start = (lane.start + 1) % program.window();
         program.lanes.back().start = 0;

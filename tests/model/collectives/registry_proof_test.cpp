@@ -2,11 +2,12 @@
 // Goal: every algorithm of the registry, with every parameter that its entry proposes, is right for
 // every number of ranks up to 64 and keeps its entry's promises.
 // Method: the verifier, for n ranks and counts of 0, 1, n - 1, n and n + 1 elements (of the buffer,
-// or of each block). Up to 17 ranks all roots are tried, above one root. Calls have up to five
-// segments, and rank order if the algorithm supports it. Calls are separate and in place; if ranks
-// use each other's buffers, also in place on some ranks only. Nodes have every shape, and
-// programs are also checked as rewritten by the runtime. The ordinary run covers up to 13 ranks,
-// the full mode 64. The test names only "multiplying", so a new algorithm needs no change here.
+// or of each block). Teams of up to 17 ranks try all roots, larger teams one root. Calls have up to
+// five segments, and rank order if the algorithm supports it. Input and output are separate and in
+// place; if ranks use each other's buffers, also in place on some ranks only. Nodes have every
+// shape, and programs are also checked as rewritten by the runtime. The ordinary run covers up to
+// 13 ranks, the full mode 64. The test names only "multiplying", so a new algorithm needs no change
+// here.
 #include <algorithm>
 #include <bit>
 #include <iterator>
@@ -265,14 +266,14 @@ TEST_P(RegistryProof, UnsupportedRequestsAreRefusedWithTheReason) {
         request = usual;
         request.layout = dealt_layout(6, 2);
         if (properties.consecutive_nodes) {
-            EXPECT_TRUE(refusal(request).find("follow each other") != std::string::npos);
+            EXPECT_TRUE(refusal(request).find("consecutive ranks") != std::string::npos);
         }
         request.layout = plan::Layout(6, 4);
         if (properties.even_nodes) {
-            EXPECT_TRUE(refusal(request).find("ranks each") != std::string::npos);
+            EXPECT_TRUE(refusal(request).find("the same number of ranks") != std::string::npos);
         }
         if (properties.one_node) {
-            EXPECT_TRUE(refusal(request).find("to be one") != std::string::npos);
+            EXPECT_TRUE(refusal(request).find("all ranks on one node") != std::string::npos);
         }
     }
 }

@@ -46,18 +46,18 @@ std::vector<TreeRow> trees() {
 
 TEST(TreeProof, BroadcastsHaveTheRoundsAndBytesOfTheirFormulas) {
     for (const TreeRow& tree : trees())
-        expect_all("broadcast", tree.spec, one_a_rank, [&](Count n, Count) {
+        expect_all("broadcast", tree.spec, one_per_rank, [&](Count n, Count) {
             return Figures{tree.depth(n), n - 1, n * (n - 1), tree.children_max(n) * n};
         });
 }
 
 TEST(ReduceProof, ReductionsHaveTheRoundsAndBytesOfTheirBroadcasts) {
     for (const TreeRow& tree : trees())
-        expect_all("reduce", tree.spec, one_a_rank, [&](Count n, Count) {
+        expect_all("reduce", tree.spec, one_per_rank, [&](Count n, Count) {
             return Figures{tree.depth(n), n - 1, n * (n - 1), n * one_if(n > 1),
                            tree.children_max(n) * n};
         });
-    expect_all("reduce", "logp-optimal", one_a_rank, [](Count n, Count root) {
+    expect_all("reduce", "logp-optimal", one_per_rank, [](Count n, Count root) {
         const auto broadcast =
             prove("broadcast", "logp-optimal",
                   {.size = static_cast<Rank>(n), .root = static_cast<Rank>(root), .elements = n});
@@ -84,7 +84,7 @@ TEST(ReduceProof, RankOrderTakesAtMostOneMoreMessage) {
 TEST(ReduceBroadcast, EverySizeAndTreeIsRight) {
     for (const TreeRow& tree : trees()) {
         const std::string spec = fmt::format("reduce-broadcast:tree=({})", tree.spec);
-        expect_all("allreduce", spec, one_a_rank, [&](Count n, Count) {
+        expect_all("allreduce", spec, one_per_rank, [&](Count n, Count) {
             return Figures{2 * tree.depth(n), 2 * (n - 1), 2 * n * (n - 1), kOpen,
                            tree.children_max(n) * n};
         });
@@ -110,13 +110,13 @@ Count depths(const std::string& tree, Rank size) {
     return std::accumulate(depth.begin(), depth.end(), Count{0});
 }
 
-TEST(TreeProof, PersonalisedTreesSendEachBlockOverItsPath) {
+TEST(TreeProof, GathersAndScattersSendEachBlockOverItsPath) {
     for (const TreeRow& tree : trees()) {
         const auto total = [&](Count n) { return depths(tree.spec, static_cast<Rank>(n)); };
         const bool has_entry = tree.spec != "flat" && !tree.spec.starts_with("knomial");
         for (const char* collective : {"gather", "scatter"}) {
             if (!has_entry) continue;
-            expect_all(collective, tree.spec, one_a_rank, [&](Count n, Count) {
+            expect_all(collective, tree.spec, one_per_rank, [&](Count n, Count) {
                 return Figures{tree.depth(n), n - 1, total(n), kOpen};
             });
             const auto verdict =
@@ -124,7 +124,7 @@ TEST(TreeProof, PersonalisedTreesSendEachBlockOverItsPath) {
             EXPECT_LE(verdict.descriptors_max, collective[0] == 'g' ? 1 : tree.children_max(31));
         }
         expect_all(
-            "allgather", fmt::format("gather-broadcast:tree=({})", tree.spec), one_a_rank,
+            "allgather", fmt::format("gather-broadcast:tree=({})", tree.spec), one_per_rank,
             [&](Count n, Count) {
                 return Figures{2 * tree.depth(n), 2 * (n - 1), total(n) + n * (n - 1), kOpen};
             });
@@ -133,7 +133,7 @@ TEST(TreeProof, PersonalisedTreesSendEachBlockOverItsPath) {
 
 TEST(TreeProof, PipelinedAllreducesGoUpAndDownTheirTrees) {
     const auto expect = [](const std::string& spec, auto rounds_of) {
-        expect_all("allreduce", spec, one_a_rank, [&](Count n, Count) {
+        expect_all("allreduce", spec, one_per_rank, [&](Count n, Count) {
             const Count to_itself = spec == "dual-root" ? 2 * one_if(n > 1) : 0;
             return Figures{rounds_of(n), 2 * (n - 1), 2 * n * (n - 1), kOpen, kOpen, to_itself};
         });
@@ -283,8 +283,8 @@ TEST(TreeProof, TheLogpTreeTakesTheMinimalTime) {
     EXPECT_EQ(least_time(8, {6, 2, 4}), 24);  // the example of Karp et al.
 }
 
-/// Least times under LogGP in which up to `size` ranks get their blocks, over all numbers of blocks
-/// that a rank may send first.
+/// Returns, by number of ranks up to `size`, the least time under LogGP in which all ranks get
+/// their blocks. Tries all numbers of blocks that the root may send first.
 std::vector<std::int64_t> least_times_of_blocks(Rank size, std::int64_t latency,
                                                 std::int64_t overhead, std::int64_t block) {
     std::vector<std::int64_t> times{0, 0};
@@ -298,7 +298,7 @@ std::vector<std::int64_t> least_times_of_blocks(Rank size, std::int64_t latency,
     return times;
 }
 
-TEST(TreeProof, TheOptimalTreeOfBlocksIsNeverSlower) {
+TEST(TreeProof, TheLoggpTreeTakesTheMinimalTime) {
     struct Case {
         std::int64_t latency, overhead, block;
     };
@@ -328,8 +328,8 @@ TEST(TreeProof, TheOptimalTreeOfBlocksIsNeverSlower) {
             }
         }
     }
-    EXPECT_EQ(least_times_of_blocks(3, 6, 2, 1).back(),
-              14);  // 2 messages in a row, then the latency
+    // Two messages of 2 + 1, then the latency of 6 and the receiver's overhead of 2.
+    EXPECT_EQ(least_times_of_blocks(3, 6, 2, 1).back(), 14);
 }
 
 TEST(TreeProof, TheProgramOfOneRankOfAMillionIsSmall) {

@@ -43,7 +43,7 @@ plan::Layout layout_of(int size, int kind) {
     return plan::Layout::of(node_of);
 }
 
-TEST(RaggedProof, EveryAlgorithmIsRightForAllCounts) {
+TEST(VCollectiveProof, EveryAlgorithmIsRightForAllCounts) {
     int proven = 0;
     for (const std::string_view collective : {"allgather", "reduce_scatter"}) {
         for (const std::string& spec : specs_to_try(collective)) {
@@ -71,7 +71,7 @@ TEST(RaggedProof, EveryAlgorithmIsRightForAllCounts) {
     EXPECT_GT(proven, 500);
 }
 
-TEST(RaggedProof, EachBlockIsSentAsOftenAsWithEqualBlocks) {
+TEST(VCollectiveProof, EachBlockIsSentAsOftenAsWithEqualBlocks) {
     for (const int size : {2, 5, 8, 17}) {
         const Counts counts = counts_of(size, 2);
         const GenerateRequest request{.size = size, .elements = sum_of(counts), .counts = counts};
@@ -89,7 +89,7 @@ TEST(RaggedProof, EachBlockIsSentAsOftenAsWithEqualBlocks) {
     }
 }
 
-TEST(RaggedProof, AWrongNumberOfCountsIsRefused) {
+TEST(VCollectiveProof, AWrongNumberOfCountsIsRefused) {
     const Counts three{1, 2, 3};
     const auto few =
         generate("allgather", *parse_spec("ring"), {.size = 4, .elements = 6, .counts = three});

@@ -441,7 +441,7 @@ TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
     }
 }
 
-/// On nine nodes of two ranks, a scatter takes two rounds. The nodes that pass on blocks copy their
+/// On nine nodes of two ranks, a scatter takes two rounds. The nodes that forward blocks copy their
 /// own while these are in flight, so only the copies of the last nodes add time.
 TEST(Timeline, CopiesOfAScatterOverlapWithNetworkTransfers) {
     constexpr Time kCopy = 400'000;

@@ -14,16 +14,16 @@
 
 namespace weft::lab::test {
 
-/// Returns a random spec in the notation of stages for n ranks. Merges (c, m, e) contain further
-/// stages; they nest at most three deep.
+/// Returns a random spec in the notation of stages for n ranks. Splits (c, e) contain further
+/// stages; they nest at most three deep. Merges (m, n) are at the ends of a schedule.
 inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) {
     const auto between = [&](Rank first, Rank last) {
         return first +
                static_cast<Rank>(random.below(static_cast<std::uint64_t>(last - first + 1)));
     };
-    enum Kind : std::uint64_t { exchanges_only, merges, remainder_ranks };
+    enum Kind : std::uint64_t { exchanges_only, split, merged };
     const auto kind = random.below(depth < 3 ? 3U : 1U);
-    if (kind == merges && n >= 3) {
+    if (kind == split && n >= 3) {
         const Rank base = between(2, std::min(n, 5));
         const Rank groups = between(1, n / base);
         const Rank inner = n - groups * (base - 1);
@@ -31,7 +31,7 @@ inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) 
         return fmt::format("c{0}m{1},{2}e{0}m{1}", groups * base, base, middle);
     }
     std::vector<Rank> factors;
-    const auto split = [&](Rank m) {
+    const auto choose_factors = [&](Rank m) {
         factors.clear();
         for (Rank left = m; left > 1;) {
             Rank factor = 2;
@@ -43,10 +43,10 @@ inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) 
             left /= factor;
         }
     };
-    if (kind == remainder_ranks && n >= 5) {
+    if (kind == merged && n >= 5) {
         for (int attempt = 0; attempt < 20; ++attempt) {
             const Rank remainders = between(1, n - 4);
-            split(n - remainders);
+            choose_factors(n - remainders);
             if (factors.size() < 2) continue;
             std::string text = fmt::format("m{}g{}a{}", remainders,
                                            (n - remainders) / factors.front(), factors.front());
@@ -56,7 +56,7 @@ inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) 
                                       factors.back());
         }
     }
-    split(n);
+    choose_factors(n);
     std::string text;
     for (const Rank factor : factors) text += fmt::format("{}a{}", text.empty() ? "" : ",", factor);
     return text;
