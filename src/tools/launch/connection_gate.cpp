@@ -87,7 +87,7 @@ Client client_of(int connection) {
     const auto addresses = addresses_of(connection);
     if (!addresses) return {};
     const auto record = socket_record(*addresses);
-    // A kernel with sock_diag has at least a record of the server's socket.
+    // If the client has closed its socket, a kernel with sock_diag still has the server's socket.
     Client client{.known = record || socket_record({.client = addresses->server,
                                                     .server = addresses->client}),
                   .user = std::nullopt};

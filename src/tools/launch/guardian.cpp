@@ -70,7 +70,7 @@ void kill_processes_of(const std::string& job_name) {
     }
     for (const pid_t group : groups) ::kill(-group, SIGKILL);
     kill_processes_of(job.job_name);
-    base::SharedFolder().remove_unused();
+    base::SharedFolder().remove_unused();  // shared memory of the killed processes
     std::error_code ignored;
     std::filesystem::remove_all(job.folder, ignored);
     ::_exit(0);

@@ -162,7 +162,7 @@ int LaunchedJob::watch() {
         reap_orphans();
         if (running_ == 0 && !std::exchange(descendants_ended, true)) end_remaining_processes();
     }
-    // Killed ranks may have left files.
+    // Killed ranks may have left shared memory.
     if (status_ || deaths_ != 0) base::SharedFolder().remove_unused();
     writers_[1]->wait_until_idle(kLastMessageWait);
     return status_.value_or(std::min(deaths_, kDeathsMax));

@@ -68,8 +68,9 @@ void clean_environment() {
 }
 
 void restrain_hwloc() {
-    ::setenv("HWLOC_COMPONENTS", "-gl", 0);
-    ::setenv("HWLOC_HIDE_ERRORS", "2", 0);
+    constexpr int kKeep = 0;  // setenv() keeps a value that the user has set
+    ::setenv("HWLOC_COMPONENTS", "-gl,-pci,-linuxio", kKeep);
+    ::setenv("HWLOC_HIDE_ERRORS", "2", kKeep);
 }
 
 std::vector<std::string> environment_of_job(const std::vector<EnvironmentVariable>& settings) {

@@ -17,10 +17,10 @@ namespace weft::tools {
 /// ranks, as container engines do for users without an entry in the user database.
 void clean_environment();
 
-/// Keeps the PMIx server's hwloc from X displays and from printing errors. By default hwloc
-/// connects to ten X displays at "localhost", which takes seconds if names are resolved over the
-/// network, and prints errors if /sys is not mounted. Sets variables of this process that the user
-/// has not set, so the environment for the ranks must be copied before.
+/// Sets variables for the PMIx server's hwloc. By default hwloc reads the registers of PCI devices,
+/// which takes most of the start-up time. It also connects to ten X displays at "localhost", which
+/// takes seconds if names are resolved over the network, and prints errors without /sys. Values
+/// that the user has set are kept. Copy the environment for the ranks before this call.
 void restrain_hwloc();
 
 /// Returns this process's variables as "NAME=value", overridden by `settings`.

@@ -18,7 +18,7 @@
 
 namespace weft::tools {
 
-/// Signal mask and actions of this process before LauncherSignals changed them, for the ranks.
+/// Signal mask and actions of this process before LauncherSignals changed them.
 struct InheritedSignals {
     struct Action {
         int signal = 0;
@@ -27,7 +27,8 @@ struct InheritedSignals {
     sigset_t mask = {};
     std::array<Action, 3> actions = {{{SIGPIPE, {}}, {SIGXFSZ, {}}, {SIGCHLD, {}}}};
 
-    /// Restores this state in the calling process. Makes system calls only.
+    /// Restores this state in the calling process: in a rank, between vfork and exec. Makes system
+    /// calls only.
     void restore() const;
 };
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // pmix_server.cpp - the server side of PMIx: the job's description, fences, aborts.
 //
-// Why      Two settings of the library, made for this process only, determine the start-up time of
-//          small jobs. Topology discovery skips I/O devices, because it would spend most of its
-//          time reading PCI registers. Jobs of up to 16 ranks send job data in messages instead of
-//          mapped files; for more ranks, files are faster.
+// Why      The start-up time of small jobs depends on the form of the job data. Jobs of up to 16
+//          ranks send it in messages instead of mapped files; for more ranks, files are faster.
 // Holds    A callback returns PMIX_OPERATION_SUCCEEDED if its work is done, or PMIX_SUCCESS if the
 //          function that the library has passed brings the answer.
 #include "tools/launch/pmix_server.hpp"
@@ -68,19 +66,19 @@ class InfoList {
     std::size_t count_ = 0;
 };
 
-struct Maps {
+struct NodeMaps {
     std::string first_host;
     std::string hosts;  ///< names of the nodes, such as "a,b"
     std::string ranks;  ///< ranks of the nodes, such as "0,1;2"
 };
 
-Maps describe_nodes(const PmixServerOptions& options) {
+NodeMaps describe_nodes(const PmixServerOptions& options) {
     char host[256] = "localhost";
     ::gethostname(host, sizeof host - 1);
     const bool is_virtual = !options.ranks_per_node.empty();
     const std::vector<Rank> counts =
         is_virtual ? options.ranks_per_node : std::vector<Rank>{options.ranks};
-    Maps maps;
+    NodeMaps maps;
     Rank next = 0;
     for (std::size_t node = 0; node < counts.size(); ++node) {
         const std::string name = is_virtual ? fmt::format("vn{}", node) : std::string(host);
@@ -100,12 +98,6 @@ Maps describe_nodes(const PmixServerOptions& options) {
 bool wants_fence_witness() {
     const char* const version = PMIx_Get_version();
     return std::atoi(version + std::strcspn(version, "0123456789")) >= 5;
-}
-
-void prepare_settings(Rank ranks) {
-    constexpr int kKeep = 0;  // setenv() keeps a value that the user has set
-    ::setenv("HWLOC_COMPONENTS", "-pci,-linuxio", kKeep);
-    if (ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeep);
 }
 
 /// Stack size that the C library gives threads when the stack has no limit.
@@ -128,8 +120,8 @@ void* call(void* work) {
     return nullptr;
 }
 
-/// Runs `work` in a new thread and waits for its end. Its stack, and the stacks of threads started
-/// later in this process, have at least 2 MiB, even if `ulimit -s` is less: with a small stack,
+/// Runs `work` in a new thread and waits for its end. This thread, and threads started later in
+/// this process, have stacks of at least 2 MiB, even if `ulimit -s` is less: with a small stack,
 /// PMIx_server_setup_fork(), which has a frame of 200 KiB, and the threads of PMIx would crash.
 void run_on_own_stack(const std::function<void()>& work) {
     std::exception_ptr thrown;
@@ -200,11 +192,11 @@ struct PmixServer::Callbacks {
     static pmix_status_t fence(const pmix_proc_t[], std::size_t, const pmix_info_t info[],
                                std::size_t count, char* data, std::size_t bytes,
                                pmix_modex_cbfunc_t answer, void* argument) {
-        const PmixServer* const server = hosted_server;
-        if (some_are_missing(info, count) || (server != nullptr && server->lost_a_rank())) {
-            if (server != nullptr && server->keep_going_)
+        const PmixServer& server = *hosted_server.load();
+        if (some_are_missing(info, count) || server.lost_a_rank()) {
+            if (server.keep_going_)
                 answer(PMIX_ERR_PROC_ABORTED, nullptr, 0, argument, nullptr, nullptr);
-            return PMIX_SUCCESS;  // else never answered
+            return PMIX_SUCCESS;  // without an answer, the fence never returns
         }
         // All ranks have entered: the result is their contributions.
         answer(PMIX_SUCCESS, data, bytes, argument, nullptr, nullptr);
@@ -230,7 +222,8 @@ PmixServer* PmixServer::start(const PmixServerOptions& options) {
     if (!hosted_server.compare_exchange_strong(none, owner.get()))
         fail(Status::environment, "PMIx server: this process already has one");
     PmixServer* const server = owner.release();  // hosted_server keeps it from now on
-    prepare_settings(options.ranks);
+    constexpr int kKeep = 0;                     // setenv() keeps a value that the user has set
+    if (options.ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeep);
     keep_connection_gate();
     run_on_own_stack([&] { server->set_up(options); });
     return server;
@@ -261,7 +254,7 @@ void PmixServer::set_up(const PmixServerOptions& options) {
 }
 
 void PmixServer::register_job(const PmixServerOptions& options) {
-    const Maps maps = describe_nodes(options);
+    const NodeMaps maps = describe_nodes(options);
     char* hosts = nullptr;
     char* ranks = nullptr;
     check(PMIx_generate_regex(maps.hosts.c_str(), &hosts), "describing the nodes");

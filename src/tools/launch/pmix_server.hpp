@@ -27,7 +27,7 @@ struct PmixServerOptions {
     std::vector<Rank> ranks_per_node;  ///< for each virtual node; empty: no virtual nodes
     std::string folder;                ///< for the library's files
     std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
-    bool keep_going = false;           ///< fences that a dead rank has not entered fail
+    bool keep_going = false;           ///< fences return an error if a rank has died
 };
 
 /// Returns a name of 128 random bits, which protects the job: the library accepts any TCP client
@@ -47,8 +47,7 @@ enum class Membership : std::uint8_t { outside, joined, left };
 class PmixServer {
   public:
     /// Starts the server. It is never stopped: if clients have died during a call,
-    /// PMIx_server_finalize() may wait forever for a lock of its ended thread (seen with 4.2.2 in
-    /// one of ten such jobs).
+    /// PMIx_server_finalize() of PMIx 4.2.2 may wait forever for a lock of its ended thread.
     [[nodiscard]] static PmixServer* start(const PmixServerOptions& options);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
@@ -58,8 +57,9 @@ class PmixServer {
         return environments_[static_cast<std::size_t>(rank)];
     }
 
-    /// Sets the process of a rank. If a rank has died, fences are never answered; the launcher ends
-    /// the ranks that wait in a fence. If the job keeps going, such fences fail.
+    /// Sets the process of a rank. The server checks in each fence whether a process has died. If
+    /// so, the fence returns an error if the job keeps going; otherwise it never returns, and the
+    /// launcher ends the ranks that wait in it.
     void set_process(Rank rank, pid_t pid) { processes_[static_cast<std::size_t>(rank)] = pid; }
 
     [[nodiscard]] Membership membership(Rank rank) const {

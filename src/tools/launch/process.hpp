@@ -32,7 +32,7 @@ struct SpawnOptions {
 /// Returns the strings as arguments of exec(), with nullptr at the end.
 [[nodiscard]] std::vector<char*> pointers_to(const std::vector<std::string>& strings);
 
-/// Returns the usable hardware threads of each core that this process may use.
+/// Returns the hardware threads that this process may use, for each core that has any.
 [[nodiscard]] std::vector<cpu_set_t> usable_cores();
 
 /// Opens /dev/null for each closed standard file, so that no other file gets its number.
@@ -59,7 +59,7 @@ void open_missing_standard_files();
 
 struct ProcessEnd {
     bool failed = false;  ///< killed, or exited with a status other than 0
-    bool killed = false;  ///< by a signal other than SIGPIPE, which another process's end causes
+    bool killed = false;  ///< by a signal other than SIGPIPE, which a dead reader may have caused
 };
 
 /// Returns how a child has ended; nothing if it has not. Does not reap the child.
