@@ -31,7 +31,8 @@ Line fit(std::span<const Point> points, Weight weight_of) {
     WEFT_CHECK(xx > 0, points.size());
     Line line{.slope = xy / xx};
     line.intercept = mean.y - line.slope * mean.x;
-    const double rounding = 1e-24 * weights * mean.y * mean.y;  // bound of yy if y is constant
+    // Bound of yy if y is constant: relative rounding errors are below 1e-12.
+    const double rounding = 1e-24 * weights * mean.y * mean.y;
     line.r2 = yy > rounding ? xy * xy / (xx * yy) : 1;
     return line;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// line.hpp - straight line through measured points, with the quality of its fit.
+// line.hpp - straight line through measured points by least squares, with the quality of its fit.
 //
-// Holds    Pure. Least squares. There must be at least two points with different x.
+// Holds    Pure. There must be at least two points with different x.
 // Next     tools/cli/fit_command.cpp, which fits costs.
 #pragma once
 

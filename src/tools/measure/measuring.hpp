@@ -121,16 +121,15 @@ BatchTime time_batch(S& subject, MeasuringLoop loop, std::uint64_t calls) {
     return {static_cast<double>(in_calls), static_cast<double>(subject.now_ns() - begin)};
 }
 
-/// Size of the batches that calibrate() chooses, in calls and in predicted time.
-struct Fitting {
+struct BatchSize {
     std::uint64_t calls = 1;
-    double batch_ns = 1;
+    double predicted_ns = 1;
 };
 
-/// Returns a batch that takes about `target_ns`, of at most `supply_max` calls. The fastest of
-/// three tries counts, because a disturbed try would make the batches too short.
+/// Returns the size of a batch that takes about `target_ns`, at most `supply_max` calls. The
+/// fastest of three tries counts, because a disturbed try would make the batches too short.
 template <MeasuringSubject S>
-Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t supply_max) {
+BatchSize calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_t supply_max) {
     for (std::uint64_t calls = 1;; calls *= 4) {
         double quickest = std::numeric_limits<double>::infinity();
         for (int i = 0; i < 3; ++i) {
@@ -150,8 +149,9 @@ Fitting calibrate(S& subject, MeasuringLoop loop, double target_ns, std::uint64_
 
 /// Makes `calls` untimed calls, for at most 8 * `seconds` (0: no limit). Libraries detect in the
 /// first calls which buffers recur, and remap or register these in a later call. If this call were
-/// among few timed calls, it would dominate the result; so the limit is generous. supply_max: most
-/// calls of one supply().
+/// among few timed calls, it would dominate the result; so the limit is generous. Ranks compare
+/// their times after 1, 2, 4, ... calls, to make few calls of reduce_max(). supply_max: largest
+/// argument of supply().
 template <MeasuringSubject S>
 void warm_up(S& subject, std::uint64_t calls, double seconds, std::uint64_t supply_max) {
     const std::uint64_t begin = subject.now_ns();
@@ -191,14 +191,15 @@ template <MeasuringSubject S>
     measuring::warm_up(subject, options.warmup, iterations == 0 ? options.seconds : 0, supply_max);
     if (iterations == 0) {
         const double target_ns = options.seconds * 1e9 / static_cast<double>(batches);
-        const measuring::Fitting fitting =
+        const measuring::BatchSize batch =
             measuring::calibrate(subject, options.loop, target_ns, supply_max);
         // If a single call takes longer than a batch should, there are fewer batches.
-        const double fit = options.seconds * 1e9 / fitting.batch_ns;
+        const double fit = options.seconds * 1e9 / batch.predicted_ns;
         batches = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(std::min(fit + 0.5, 1e9)), 1,
                                             batches);
-        iterations = batches * fitting.calls;
+        iterations = batches * batch.calls;
     }
+    // A batch has at least one call and at most supply_max calls.
     batches = std::clamp(batches, (iterations + supply_max - 1) / supply_max, iterations);
 
     std::vector<double> samples_us;

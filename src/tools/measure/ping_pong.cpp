@@ -31,8 +31,8 @@ struct Shared {
     // write `turn`. With two_words, the first child writes `turn` and the second `turn_back`.
     alignas(256) std::atomic<std::uint64_t> turn{0};
     alignas(256) std::atomic<std::uint64_t> turn_back{0};
-    alignas(64) std::atomic<bool> stopped{
-        false};  // one process has ended, with or without an error
+    /// One process has ended, with or without an error.
+    alignas(64) std::atomic<bool> stopped{false};
     std::uint64_t deadline_ns = 0;
     std::uint32_t batches = 0;
     double half_trip_ns[kBatchesMax] = {};
@@ -120,15 +120,15 @@ bool succeeded(pid_t child) {
 /// Sets the processors of the result: those of the options, or the first two usable ones if the
 /// options leave one or both open.
 base::Result<void> choose_processors(PingPong& result, const PingPongOptions& options) {
+    result.first_processor = options.first_processor;
+    result.second_processor = options.second_processor;
+    if (result.first_processor >= 0 && result.second_processor >= 0) return base::Done{};
     std::vector<int> usable;
     cpu_set_t set;
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         for (unsigned i = 0; i < CPU_SETSIZE; ++i)
             if (CPU_ISSET(i, &set)) usable.push_back(static_cast<int>(i));
-    result.first_processor = options.first_processor;
-    result.second_processor = options.second_processor;
-    if (result.first_processor >= 0 && result.second_processor >= 0) return base::Done{};
     if (usable.size() < 2)
         return base::fail(Status::environment,
                           "the ping-pong calibrator needs two processors; this process may use {}",
@@ -140,24 +140,22 @@ base::Result<void> choose_processors(PingPong& result, const PingPongOptions& op
 
 /// Starts the children on their processors and waits for both.
 base::Result<void> run_children(Shared& shared, const PingPong& on, std::uint64_t duration_ns) {
-    shared.deadline_ns = base::monotonic_ns() + duration_ns + kDeadlineNs;
-    ::signal(SIGCHLD, SIG_DFL);  // if ignored, as under some supervisors, waitpid() would fail
-    const pid_t second = start_child(shared, on.second_processor, [&] { return answer(shared); });
-    const int second_error = errno;
-    if (second < 0)
+    const auto cannot_start = [](int error) {
         return base::fail(Status::environment,
                           "the ping-pong calibrator cannot start a process: {}",
-                          std::strerror(second_error));
+                          std::strerror(error));
+    };
+    shared.deadline_ns = base::monotonic_ns() + duration_ns + kDeadlineNs;
+    ::signal(SIGCHLD, SIG_DFL);  // if ignored, as by some supervisors, waitpid() fails
+    const pid_t second = start_child(shared, on.second_processor, [&] { return answer(shared); });
+    if (second < 0) return cannot_start(errno);
     const pid_t first =
         start_child(shared, on.first_processor, [&] { return run_trips(shared, duration_ns); });
     const int first_error = errno;
     if (first < 0) kill(second, SIGKILL);
     const bool first_succeeded = first > 0 && succeeded(first);
     const bool second_succeeded = succeeded(second);
-    if (first < 0)
-        return base::fail(Status::environment,
-                          "the ping-pong calibrator cannot start a process: {}",
-                          std::strerror(first_error));
+    if (first < 0) return cannot_start(first_error);
     if (!first_succeeded || !second_succeeded || shared.batches == 0)
         return base::fail(
             Status::environment,

@@ -77,7 +77,7 @@ struct Clock {
         return receive(model, Arrival{arrival});
     }
     /// Receives all messages in order of arrival, and leaves them sorted. Calls each() with the
-    /// start of each reception.
+    /// result of each receive().
     template <class Any, class Each>
     void receive_all(const MessageModel& model, std::vector<Any>& arrivals, const Each& each) {
         if (arrivals.size() > 1) std::sort(arrivals.begin(), arrivals.end());

@@ -80,8 +80,8 @@ class Traffic {
     };
     const Queueing& queueing_;
     std::vector<Flight> flights_;
-    std::vector<std::uint32_t> free_;
-    std::unordered_map<std::uint64_t, Time> links_;
+    std::vector<std::uint32_t> free_;                ///< indices of unused flights
+    std::unordered_map<std::uint64_t, Time> links_;  ///< time at which each link becomes free
 };
 
 /// Simulates ranks with several lanes or shared NICs: processor steps and messages in one order of

@@ -16,7 +16,7 @@
 
 namespace weft::lab {
 
-/// Costs of one stage for messages of one size.
+/// Costs of one stage for messages of one size. carries: as Stages::carries.
 struct StageCosts {
     StageCosts(const MessageModel& message_model, std::uint64_t bytes, bool carries)
         : model(message_model),

@@ -133,7 +133,7 @@ class Folded {
         : stages_(stages), size_(size), inputs_(inputs) {}
 
     base::Result<Outcome> run() {
-        if (auto sorted = classify_stages(); !sorted) return sorted.failure();
+        if (auto classified = classify_stages(); !classified) return classified.failure();
         std::vector<Rank> radices;
         for (const ExchangeStage* exchange : inner_) radices.push_back(exchange->base);
         Trees trees(std::move(radices));
@@ -200,10 +200,11 @@ class Folded {
 
     static base::Failure unsupported_stages() {
         return base::fail(Status::unsupported,
-                          "nested levels and several kinds of stages need --engine structured");
+                          "the folded engine supports neither nested levels nor several kinds of "
+                          "stages; use --engine structured");
     }
 
-    /// Advances `clock`, which is the clock of each rank, by a shift stage.
+    /// Advances `clock`, which is equal on all ranks, by a shift stage.
     void run_shift(const ShiftStage& shift, const StageCosts& costs, Clock& clock) const {
         const std::int64_t size = stages_.size();
         const auto ahead = static_cast<Rank>(std::min(shift.radix - 1, (size - 1) / shift.reach));
@@ -430,7 +431,8 @@ base::Result<Outcome> simulate_folded(const Stages& stages, const BufferSize& si
             "generic");
     if (!inputs.noise.is_none() || !inputs.starts.empty() || !inputs.uniform())
         return base::fail(Status::unsupported,
-                          "noise, skew and topology need another engine, such as structured");
+                          "the folded engine supports no noise, skew or topology; use --engine "
+                          "structured");
     return Folded(stages, size, inputs).run();
 }
 

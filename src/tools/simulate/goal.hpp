@@ -6,7 +6,7 @@
 //          requirements, so they complete in the order of arrival. The next operation requires all
 //          of them.
 // Why      An independent check: another simulator can read the text, and simulate_goal() shares no
-//          code with the engines that read programs. Its model is operations, their requirements,
+//          code with the engines that read programs. It simulates operations, their requirements,
 //          and one processor for each rank.
 // Holds    A tag encodes number and segment of a signal. Loops are unrolled. GOAL counts calc in
 //          whole nanoseconds: the time of a reduction is rounded, and 0 is omitted. The label of

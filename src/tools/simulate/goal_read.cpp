@@ -344,7 +344,7 @@ class GoalRun {
 
     base::Result<Outcome> run() {
         for (std::uint32_t i = 0; i < goal_.operations.size(); ++i)
-            if (goal_.operations[i].requires_left == 0) ready(i);
+            if (goal_.operations[i].requires_left == 0) queue_ready(i);
         while (!possible_.empty()) {
             const auto [time, index] = possible_.top();
             possible_.pop();
@@ -368,8 +368,8 @@ class GoalRun {
   private:
     using Possible = std::pair<Time, std::uint32_t>;
 
-    /// Marks an operation whose requirements are done.
-    void ready(std::uint32_t index) {
+    /// Queues an operation whose requirements are done; a receive only when it has a message.
+    void queue_ready(std::uint32_t index) {
         const GoalOperation& operation = goal_.operations[index];
         if (operation.kind != GoalKind::receive)
             possible_.emplace(operation.ready, index);
@@ -427,7 +427,7 @@ class GoalRun {
         for (std::uint32_t i = goal_.first_later[index]; i < goal_.first_later[index + 1]; ++i) {
             GoalOperation& later = goal_.operations[goal_.later[i]];
             later.ready = std::max(later.ready, clock.now);
-            if (--later.requires_left == 0) ready(goal_.later[i]);
+            if (--later.requires_left == 0) queue_ready(goal_.later[i]);
         }
         return base::Done{};
     }

@@ -19,7 +19,7 @@ namespace weft::lab {
 
 namespace {
 
-/// Bytes of each message, by source, target and tag, for the receiving side.
+/// Bytes of each message, by source, target and tag.
 class MessageSizes {
   public:
     void add(Rank source, Rank target, std::uint64_t tag, std::uint64_t bytes) {
@@ -172,9 +172,9 @@ class RankWriter {
     using KeyedLabel = std::pair<std::uint64_t, Label>;
     std::vector<KeyedLabel> signals_;  ///< to the rank itself
     std::vector<KeyedLabel> waits_;    ///< for these signals
-    Label own_;                        ///< label of the present operation
-    std::vector<Label> required_;
-    std::vector<Label> written_;
+    Label own_;                        ///< label of the current operation
+    std::vector<Label> required_;      ///< operations that the following ones require
+    std::vector<Label> written_;       ///< operations since the last require_written()
     std::uint64_t label_ = 0;
     bool receiving_ = false;
     std::optional<base::Failure> failure_;

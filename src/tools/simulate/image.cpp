@@ -19,9 +19,10 @@ void ImagePart::reserve(std::size_t ranks) {
 
 base::Result<void> ImagePart::admit(const Program& header) {
     if (header.pairwise)
-        return base::fail(Status::unsupported,
-                          "rank {}: counts that only two ranks know cannot be simulated",
-                          header.rank);
+        return base::fail(
+            Status::unsupported,
+            "rank {}: a call with counts that only two ranks know cannot be simulated",
+            header.rank);
     const std::uint64_t keys = std::uint64_t{header.slots} * header.segments;
     if (keys >= kKeysMax)
         return base::fail(Status::unsupported,
@@ -33,7 +34,7 @@ base::Result<void> ImagePart::admit(const Program& header) {
 }
 
 base::Result<void> ImagePart::check_capacity(Rank rank) const {
-    if (!pieces_.overflown()) return base::Done{};
+    if (!pieces_.overflowed()) return base::Done{};
     return base::fail(Status::unsupported,
                       "rank {}: the programs so far exceed the size of one part of a simulation",
                       rank);

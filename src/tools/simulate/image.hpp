@@ -54,7 +54,8 @@ class ImagePart {
     [[nodiscard]] const std::vector<Time>& works() const { return works_; }
     /// Returns extra times if the receiver also has a message in flight, by the same index.
     [[nodiscard]] const std::vector<Time>& two_ways() const { return two_ways_; }
-    [[nodiscard]] bool has_works() const { return has_works_; }  ///< true: a works() entry is not 0
+    /// Returns true if an entry of works() is not 0.
+    [[nodiscard]] bool has_works() const { return has_works_; }
     /// Returns true if messages use NICs, where they queue in the order of time.
     [[nodiscard]] bool has_nics() const { return has_nics_; }
     /// Returns the node of a rank, and with it the NIC that the rank uses.
@@ -67,8 +68,8 @@ class ImagePart {
 
     // Parts of add(), for lanes that are written piece by piece.
 
-    /// Records the keys and units of programs with these slots and segments. Fails if they exceed
-    /// the limits of a simulation.
+    /// Prepares the part for the lanes of programs with this header. Fails if they exceed the
+    /// limits of a simulation.
     [[nodiscard]] base::Result<void> admit(const Program& header);
     /// Fails if the part is full after the lanes of `rank`.
     [[nodiscard]] base::Result<void> check_capacity(Rank rank) const;

@@ -90,7 +90,7 @@ bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
             add_received(rank, key, arrival, clock);
             continue;
         }
-        const Rank owner = ahead(rank, *++at);
+        const Rank owner = Pieces::ahead(rank, *++at, ranks_);
         const auto found = cells_.find(cell(owner, key));
         if (found == cells_.end()) {
             if (!missing_.empty()) {

@@ -62,6 +62,11 @@ struct Departure {
 [[nodiscard]] Rank ranks_of(std::span<const ImagePart> parts);
 [[nodiscard]] std::uint32_t keys_of(std::span<const ImagePart> parts);
 
+/// Returns a number for a published cell.
+[[nodiscard]] constexpr std::uint64_t cell(Rank owner, std::uint32_t key) {
+    return static_cast<std::uint64_t>(owner) << 32 | key;
+}
+
 class Lanes {
   public:
     /// The images must have one lane for each rank.
@@ -70,7 +75,6 @@ class Lanes {
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(now_.size()); }
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
-    [[nodiscard]] Rank ranks() const { return ranks_; }
     [[nodiscard]] bool is_done(std::uint32_t index) const { return positions_[index] == kDone; }
 
     /// Tries lanes first .. last-1 in order; messages arrive without contention. Returns the number
@@ -162,15 +166,6 @@ class Lanes {
     [[nodiscard]] Time work_of(Rank rank, std::uint32_t key) const {
         return works_ ? std::max<Time>(0, works_->find(rank, key)) : 0;
     }
-    [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
-        return static_cast<std::uint64_t>(owner) << 32 | key;
-    }
-    /// Returns the rank at this distance ahead, modulo the number of ranks (pieces.hpp).
-    [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
-        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
-        const auto size = static_cast<std::uint32_t>(ranks_);
-        return static_cast<Rank>(to < size ? to : to - size);
-    }
 
     /// Runs a lane for models in which only busy time, latency and computation take time.
     std::uint32_t run_plain(std::uint32_t index, const View& view);
@@ -184,9 +179,9 @@ class Lanes {
     std::vector<View> views_;
     std::vector<std::uint32_t> positions_;  ///< for each lane: twice its piece's number, plus kSent
     std::vector<Time> now_;
-    std::vector<std::pair<Time, Time>>
-        free_;  ///< by lane: when it may send and receive; empty without gaps
-    std::vector<std::pair<Time, Time>> flights_;  ///< by lane; empty without two-way costs
+    /// By lane: members of Clock. Empty without gaps, or without two-way costs.
+    std::vector<std::pair<Time, Time>> free_;
+    std::vector<std::pair<Time, Time>> flights_;
     /// By lane: the missing key. Separate from other state, because every delivery reads it.
     /// Empty before watch().
     std::vector<std::uint32_t> missing_;
@@ -226,7 +221,7 @@ void Lanes::run_actions(Rank rank, const View& view, const std::uint32_t* piece,
         }
         const std::uint32_t* const last = at + 3 + at[2];
         for (at += 3; at < last; ++at) {
-            const Rank peer = ahead(rank, *at);
+            const Rank peer = Pieces::ahead(rank, *at, ranks_);
             const Time begin = clock.next_send(inputs_.model);
             const Time arrives =
                 clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);

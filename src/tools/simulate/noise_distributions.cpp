@@ -58,6 +58,7 @@ Time normal(std::uint64_t draw, Time scale) {
     return static_cast<Time>(Wide{distance} * static_cast<std::uint64_t>(scale) >> 16);
 }
 
+// In the order of enum Distribution.
 constexpr std::array<std::string_view, 3> kNames = {"uniform", "normal", "exponential"};
 constexpr std::array<Noise::Distribution, 3> kDistributions = {nullptr, &normal, &exponential};
 

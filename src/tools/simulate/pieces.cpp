@@ -95,7 +95,7 @@ std::uint32_t Pieces::find_or_add() {
     for (; table_[slot] != 0; slot = (slot + 1) & mask)
         if (is_open_piece(table_[slot] - 1)) return table_[slot] - 1;
     if (words_.size() + used_ >= std::numeric_limits<std::uint32_t>::max()) {
-        overflown_ = true;
+        overflowed_ = true;
         return 0;
     }
     const auto start = static_cast<std::uint32_t>(words_.size());

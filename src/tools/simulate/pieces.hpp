@@ -83,15 +83,22 @@ class Pieces {
     [[nodiscard]] const std::vector<std::uint32_t>& rows() const { return rows_; }
     [[nodiscard]] const std::vector<std::uint32_t>& words() const { return words_; }
     /// Returns true if references no longer fit 32 bits; the last addition is then invalid.
-    [[nodiscard]] bool overflown() const { return overflown_; }
+    [[nodiscard]] bool overflowed() const { return overflowed_; }
     /// Returns true if a published cell is written or awaited.
     [[nodiscard]] bool has_cells() const { return has_cells_; }
-    /// Returns the ranks of the team, as passed with the last lane.
+    /// Returns the number of ranks, as passed with the last lane.
     [[nodiscard]] Rank size() const { return static_cast<Rank>(size_); }
 
     /// Return the number of sends and publications, and the number of waits, in ended lanes.
     [[nodiscard]] std::uint64_t raises() const { return raises_; }
     [[nodiscard]] std::uint64_t waits() const { return waits_; }
+
+    /// Returns the rank at this distance ahead of `rank`, modulo the number of ranks.
+    [[nodiscard]] static Rank ahead(Rank rank, std::uint32_t distance, Rank ranks) {
+        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
+        const auto size = static_cast<std::uint32_t>(ranks);
+        return static_cast<Rank>(to < size ? to : to - size);
+    }
 
   private:
     static constexpr std::size_t kGrain = 4;  ///< each piece fills a multiple of kGrain words
@@ -155,7 +162,7 @@ class Pieces {
     std::vector<std::uint32_t> open_;
     std::size_t used_ = kHead;
     static constexpr std::uint32_t kNoKey = ~0U;
-    std::size_t run_ = 0;  ///< index in open_ of the send that more targets join, or 0
+    std::size_t run_ = 0;  ///< index in open_ of the send to which send() adds targets, or 0
     std::uint32_t run_key_ = kNoKey;
     std::uint32_t run_busy_ = 0;
     std::size_t reception_ = 0;  ///< index in open_ of the reception, or 0
@@ -164,7 +171,7 @@ class Pieces {
     bool counted_ = false;       ///< the reception's word has its final count
     std::uint64_t raises_ = 0;
     std::uint64_t waits_ = 0;
-    bool overflown_ = false;
+    bool overflowed_ = false;
     bool has_cells_ = false;
 };
 

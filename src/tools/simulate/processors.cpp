@@ -99,7 +99,7 @@ void Processors::begin_reception(std::uint32_t index) {
         else if ((word & 1) == 0)
             await(index, word >> 1);
         else
-            await_cell(index, ahead(state.lane.rank, *state.at++), word >> 1);
+            await_cell(index, Pieces::ahead(state.lane.rank, *state.at++, ranks_), word >> 1);
     }
 }
 
@@ -187,7 +187,7 @@ void Processors::publish(LaneState& state) {
 Departure Processors::send_next(LaneState& state) {
     Clock& clock = clock_of(state);
     const Rank rank = state.lane.rank;
-    const Rank peer = ahead(rank, *state.run);
+    const Rank peer = Pieces::ahead(rank, *state.run, ranks_);
     const std::uint32_t key = *state.at >> 3;
     const std::uint32_t costs = state.at[1];
     ++state.run;

@@ -50,7 +50,6 @@ class Processors {
     /// Stores an arrival, whose time must not precede the last step.
     void arrive(Rank target, std::uint32_t key, Time time);
 
-    [[nodiscard]] std::uint64_t raises() const { return raises_; }
     /// Returns the times of the ranks. Fails if a lane is still waiting.
     [[nodiscard]] base::Result<Outcome> outcome() const;
 
@@ -67,15 +66,14 @@ class Processors {
         std::uint32_t left = 0;
         std::uint32_t waits = 0;  ///< number of receptions that have ended
         Phase phase = Phase::acting;
-        /// End of its last action.
-        Time ready = 0;
+        Time ready = 0;  ///< end of its last action
     };
     static constexpr std::uint32_t kNoKey = std::numeric_limits<std::uint32_t>::max();
 
     /// An action and the time from which it is possible.
     struct PossibleAction {
         Time time = 0;
-        std::uint32_t lane = 0;      ///< number of lanes + i: the next NIC of flight i
+        std::uint32_t lane = 0;  ///< index; the number of lanes + i: flight i enters its next NIC
         std::uint32_t key = kNoKey;  ///< key of the message to receive; kNoKey: no reception
 
         friend bool operator>(const PossibleAction& a, const PossibleAction& b) {
@@ -88,15 +86,6 @@ class Processors {
 
     [[nodiscard]] const std::uint32_t* piece_of(const LaneState& state) const {
         return state.part->pieces().words().data() + state.part->pieces().rows()[state.row];
-    }
-    /// Returns the rank at this distance ahead, modulo the number of ranks (pieces.hpp).
-    [[nodiscard]] Rank ahead(Rank rank, std::uint32_t distance) const {
-        const std::uint32_t to = static_cast<std::uint32_t>(rank) + distance;
-        const auto size = static_cast<std::uint32_t>(ranks_);
-        return static_cast<Rank>(to < size ? to : to - size);
-    }
-    [[nodiscard]] static std::uint64_t cell(Rank owner, std::uint32_t key) {
-        return static_cast<std::uint64_t>(owner) << 32 | key;
     }
     [[nodiscard]] Clock& clock_of(const LaneState& state) {
         return clocks_[static_cast<std::size_t>(state.lane.rank)];

@@ -31,7 +31,7 @@ struct SimulationInputs {
     std::shared_ptr<const Network> network;  ///< nullptr: the model's latency between all ranks
     Noise noise;
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and their start times
-    bool ends = false;                          ///< the generic engine fills Outcome::ends
+    bool ends = false;  ///< the generic and the event-driven engine fill Outcome::ends
     /// Called repeatedly with the completed fraction, 0 to 1.
     std::function<void(double)> progress;
 
@@ -42,9 +42,9 @@ struct SimulationInputs {
         return model.receive == 0 && model.gap == 0;
     }
     /// Returns true if the model has costs that depend on steps. Stages do not contain these.
-    [[nodiscard]] bool needs_steps(std::uint64_t vector_bytes) const {
-        return model.copy_byte_fs > 0 || model.unpacks(vector_bytes) || model.receive_byte_fs > 0 ||
-               model.is_cold(vector_bytes) || model.has_two_way() || model.has_bursts();
+    [[nodiscard]] bool needs_steps(std::uint64_t buffer_bytes) const {
+        return model.copy_byte_fs > 0 || model.unpacks(buffer_bytes) || model.receive_byte_fs > 0 ||
+               model.is_cold(buffer_bytes) || model.has_two_way() || model.has_bursts();
     }
     [[nodiscard]] Time latency(Rank source, Rank target) const {
         return uniform() ? model.latency : network->latency(source, target);
@@ -55,7 +55,7 @@ struct Outcome {
     Time makespan = 0;           ///< end of the last rank
     Time earliest_finish = 0;    ///< end of the first rank
     std::uint64_t messages = 0;  ///< number of puts and signals
-    std::uint64_t events = 0;    ///< number of puts, signals and waits, or of queued events
+    std::uint64_t events = 0;    ///< puts, signals and waits; in simulate_events() queued events
     std::vector<std::pair<Rank, Time>> ends;  ///< end of each rank, if requested
 };
 

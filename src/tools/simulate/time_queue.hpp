@@ -26,6 +26,7 @@
 
 namespace weft::lab {
 
+/// An Entry has a `time`, a `lane` and operator >.
 template <class Entry>
 class TimeQueue {
   public:
@@ -61,8 +62,7 @@ class TimeQueue {
   private:
     using Bits = std::uint64_t;
     static constexpr std::size_t kFew = 32;  ///< a bucket of at most 32 entries becomes the front
-    static constexpr std::uint32_t kOwnerEntriesMax =
-        16;  ///< most entries of one owner in sort_by_owner()
+    static constexpr std::uint32_t kOwnerEntriesMax = 16;  ///< limit of sort_by_owner()
 
     /// Maps times below 0, which fitted costs can cause, to 0.
     [[nodiscard]] static Bits key(Time time) { return static_cast<Bits>(std::max<Time>(time, 0)); }
@@ -75,8 +75,7 @@ class TimeQueue {
         filled_ |= Bits{1} << bucket;
     }
 
-    /// Returns the end of the interval around `time` that differs from it in the low
-    /// `bits` bits only.
+    /// Returns the end of the interval of times that differ from `time` in the low bits only.
     [[nodiscard]] static Bits end_of(Time time, int bits) {
         return ((key(time) >> bits) + 1) << bits;
     }
@@ -115,8 +114,8 @@ class TimeQueue {
         spread(end_of(spread_.front().time, lowest - 1));
     }
 
-    /// Sorts the front. A few entries in random order are sorted by counting, which
-    /// avoids mispredicted branches.
+    /// Sorts the front. Up to kFew entries are sorted by counting, which avoids mispredicted
+    /// branches.
     void sort_front() {
         sorted_ = true;
         const std::size_t count = front_.size();
@@ -138,8 +137,9 @@ class TimeQueue {
         }
     }
 
-    /// Sorts the entries of each owner. Returns false if an owner has many entries.
+    /// Sorts the entries of each owner. Returns false if an owner has more than kOwnerEntriesMax.
     bool sort_by_owner() {
+        // The counter has overflowed: old numbers of fronts must not match new ones.
         if (++fronts_ == 0) std::ranges::fill(seen_, Seen{.front = fronts_++});
         before_.resize(front_.size());
         for (std::uint32_t i = 0; i < front_.size(); ++i) {
@@ -196,8 +196,7 @@ class TimeQueue {
     std::vector<Entry> front_;  ///< entries before end_; the earliest is last if sorted_
     bool sorted_ = true;
     Bits end_ = 0;
-    /// Entries from end_ on, if laid out.
-    TimeSlots<Entry> slots_;
+    TimeSlots<Entry> slots_;                      ///< entries from end_ on, if laid out
     Time start_ = 0;                              ///< not after any entry in the buckets
     Time last_ = 0;                               ///< time of the last entry taken
     std::size_t front_limit_ = kFew;              ///< shorten() is called if the front is longer
@@ -213,9 +212,8 @@ class TimeQueue {
         std::uint32_t count = 0;
     };
     std::vector<Seen> seen_;
-    std::vector<std::uint32_t>
-        before_;  ///< for each entry of the front: index of the owner's preceding entry
-    std::uint32_t fronts_ = 0;
+    std::vector<std::uint32_t> before_;  ///< by entry of the front: the owner's preceding entry
+    std::uint32_t fronts_ = 0;           ///< number of the front, for Seen::front
 };
 
 }  // namespace weft::lab

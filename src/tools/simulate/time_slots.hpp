@@ -2,7 +2,7 @@
 // time_slots.hpp - entries of a span of time in slots of equal length.
 //
 // Idea     The number of slots is about the number of entries, so a slot has one or two entries,
-//          in a linked list. A bit mask has the slots with entries.
+//          in a linked list. A bit mask marks the slots with entries.
 // Holds    Slots are emptied in order. Entries are put only into slots after the last emptied slot.
 // Next     time_queue.hpp.
 #pragma once
@@ -28,8 +28,8 @@ class TimeSlots {
     /// Removes all slots.
     void clear() { end_ = 0; }
 
-    /// Lays out slots for times from `first` to at least `last`, and before `end`. The table
-    /// must be empty.
+    /// Lays out slots for times from `first` to `last` at least, but not from `end` on. There must
+    /// be no entries.
     void lay_out(Bits first, Bits last, Bits end, std::size_t entries) {
         const std::size_t count = std::bit_ceil(std::clamp(entries, kWord, kSlotsMax));
         start_ = first;

@@ -105,7 +105,7 @@ class Picture {
     }
 
     /// Returns the largest gap between two bars that are drawn as one.
-    [[nodiscard]] Time touching() const {
+    [[nodiscard]] Time joined_gap_max() const {
         return static_cast<Time>(static_cast<double>(end_) * kTouching / kWidth);
     }
 
@@ -274,13 +274,14 @@ std::string timeline_svg(const std::string& title, Rank ranks, std::span<const S
     const auto bars = std::ranges::count_if(
         spans, [](const Span& span) { return span.kind != Span::Kind::flight; });
     const bool many = static_cast<std::size_t>(bars) > kBarsMax;
-    const std::vector<Bar> all = with_joined_bars(spans, ranks, many ? picture.touching() : -1);
+    const std::vector<Bar> all =
+        with_joined_bars(spans, ranks, many ? picture.joined_gap_max() : -1);
     // Lines first, so that bars cover them.
-    for (const bool line : {true, false}) {
+    for (const bool lines : {true, false}) {
         for (const auto& [span, busy] : all) {
             const bool is_line = span.kind == Span::Kind::flight || span.kind == Span::Kind::wait;
             const auto time = static_cast<double>(std::max<Time>(span.end - span.begin, 1));
-            if (is_line == line)
+            if (is_line == lines)
                 picture.add(span, many ? std::max(static_cast<double>(busy) / time, 0.1) : 1);
         }
     }

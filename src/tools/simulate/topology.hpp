@@ -29,6 +29,7 @@ class Topology final : public Network {
   public:
     /// Makes a topology with one rank on each node, and equal latency between all ranks.
     explicit Topology(Time latency) : latency_(latency), near_(latency) {}
+    /// Parses a topology in the form above. Fails if it has too few nodes for `ranks` ranks.
     [[nodiscard]] static base::Result<Topology> parse(std::string_view text, Time latency,
                                                       Rank ranks);
 
