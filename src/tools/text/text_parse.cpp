@@ -158,8 +158,10 @@ class Parser {
         return expected(
             fmt::format("{}, at most {} in a text of {} bytes", what, need_.units, need_.bytes));
     }
-    bool end_of_line(std::string_view what) {
-        return next_ == tokens_.size() || expected(fmt::format("{} or the end of the line", what));
+    /// alternative: other permitted words with a final "or ", for the message.
+    bool end_of_line(std::string_view alternative = {}) {
+        return next_ == tokens_.size() ||
+               expected(fmt::format("{}the end of the line", alternative));
     }
 
     // Lines.
@@ -198,16 +200,16 @@ class Parser {
             bool& value = word == "pairwise" ? header.pairwise : header.synchronizing;
             value = !accept("no");
             if (value) accept("yes");
-            return end_of_line("'yes', 'no'");
+            return end_of_line("'yes', 'no' or ");
         }
         if (word == "counts") return numbers(header.unit_counts, "a number of elements");
         if (word == "slot-capacity" || word == "slot-rooms")
             return numbers(header.slot_capacity, "a number of units");
         if (word == "root" && accept("none")) {
             header.root = kNoRank;
-            return end_of_line("nothing");
+            return end_of_line();
         }
-        return header_number(word, header, given) && end_of_line("nothing");
+        return header_number(word, header, given) && end_of_line();
     }
 
     bool header_number(std::string_view word, Program& header, Given& given) {
@@ -244,14 +246,14 @@ class Parser {
         window_ = common_window_;
         given_ = common_given_;
         in_rank_ = true;
-        return number(program_.rank, "the number of a rank") && end_of_line("nothing");
+        return number(program_.rank, "the number of a rank") && end_of_line();
     }
 
     bool lane_line() {
         if (!close_lane()) return false;
         ++next_;
         lane_named_ = true;
-        return end_of_line("nothing");
+        return end_of_line();
     }
 
     bool loop_line() {
@@ -262,7 +264,7 @@ class Parser {
         if (!peek().empty() && is_digit(peek()[0]) &&
             !number(loop.operands, "a number of iterations"))
             return false;
-        return end_of_line("nothing");
+        return end_of_line();
     }
 
     bool end_line() {
@@ -270,7 +272,7 @@ class Parser {
         ++next_;
         program_.steps[*loop_].signal = as_u32(program_.steps.size() - *loop_ - 1);
         loop_.reset();
-        return end_of_line("nothing");
+        return end_of_line();
     }
 
     bool close_lane() {

@@ -197,7 +197,7 @@ StepOutcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step, std:
     const std::uint32_t id = entry.raise;
     if (!in_place && !check_wait(id, step)) return StepOutcome::wrong;
     if (in_place && !check_not_replaced(published_, id, "awaits")) return StepOutcome::wrong;
-    order_.awaited(lane, id);
+    order_.add_wait(lane, id);
     if (in_place) {
         seen_.try_emplace(pair_of(static_cast<std::uint64_t>(rank), id), order_.now(lane));
         order_.raises()[id].reads.add(order_.now(lane), order_);

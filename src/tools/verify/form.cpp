@@ -40,12 +40,12 @@ class FormCheck {
         if (program_.depth == 0) return "depth is 0, expected at least 1";
         if (std::string defect = counts(); !defect.empty()) return defect;
         if (!program_.slot_capacity.empty() && program_.slot_capacity.size() != program_.slots)
-            return fmt::format("{} capacities for {} slots", program_.slot_capacity.size(),
-                               program_.slots);
+            return fmt::format("slot-capacity has {} values, expected {}, the number of slots",
+                               program_.slot_capacity.size(), program_.slots);
         for (const std::uint32_t capacity : program_.slot_capacity) {
             if (capacity > program_.slot_units)
-                return fmt::format("a slot has a capacity of {} units, slot-units is {}", capacity,
-                                   program_.slot_units);
+                return fmt::format("a slot has a capacity of {} units, but slot-units is {}",
+                                   capacity, program_.slot_units);
         }
         if (program_.root != kNoRank && !is_rank(program_.root))
             return fmt::format("root {} is not a rank", program_.root);
@@ -58,11 +58,12 @@ class FormCheck {
         const std::vector<std::uint64_t>& counts = program_.unit_counts;
         if (counts.empty()) return {};
         if (program_.units == 0 || program_.units % counts.size() != 0)
-            return fmt::format("{} unit counts for {} units", counts.size(), program_.units);
+            return fmt::format("counts has {} values, which does not divide the {} units",
+                               counts.size(), program_.units);
         const std::uint64_t pieces = program_.units / counts.size();
         const std::uint64_t largest = std::ranges::max(counts);
         if (pieces == 1 || program_.unit_elements * pieces >= largest) return {};
-        return fmt::format("{} units of {} elements for a block of {}", pieces,
+        return fmt::format("{} units of {} elements are too few for a block of {}", pieces,
                            program_.unit_elements, largest);
     }
 
@@ -71,12 +72,12 @@ class FormCheck {
     std::string repeats(const Step& loop, std::uint64_t at) const {
         if (loop.operands <= program_.segments) return {};
         if (!program_.pairwise)
-            return fmt::format("the loop at step {} runs {} times, there are {} segments", at,
+            return fmt::format("the loop at step {} runs {} times, but there are {} segments", at,
                                loop.operands, program_.segments);
         if (program_.segments >= 2 * program_.depth) return {};
         return fmt::format(
-            "the loop at step {} runs {} times, which takes {} segments for {} copies, there are "
-            "{}",
+            "the loop at step {} runs {} times, which requires {} segments for {} copies, but "
+            "there are {}",
             at, loop.operands, 2 * program_.depth, program_.depth, program_.segments);
     }
 
@@ -86,8 +87,8 @@ class FormCheck {
         const std::uint32_t window = program_.window();
         const std::span<const Lane> lanes = program_.lanes;
         if (window == 0 || window > program_.segments || lanes.size() % window != 0)
-            return fmt::format("{} lanes for a window of {} of {} segments", lanes.size(), window,
-                               program_.segments);
+            return fmt::format("window {}: expected 1 to {} segments, and a divisor of {} lanes",
+                               window, program_.segments, lanes.size());
         const std::size_t each = lanes.size() / window;
         for (std::size_t i = 0; i < lanes.size(); ++i) {
             const Lane expected{lanes[i % each].first, lanes[i % each].count,
@@ -127,13 +128,14 @@ class FormCheck {
             for (; next < end; ++next) {
                 const Step& step = program_.steps[next];
                 if (step.kind != StepKind::loop) continue;
-                if (next < body_end) return fmt::format("the loop at step {} nests", next);
+                if (next < body_end)
+                    return fmt::format("the loop at step {} is inside another loop", next);
                 body_end = next + 1 + step.signal;
                 if (std::string defect = repeats(step, next); !defect.empty()) return defect;
                 if (body_end > end) return fmt::format("the loop at step {} leaves its lane", next);
             }
         }
-        return next == program_.steps.size() ? std::string() : "steps outside of all lanes";
+        return next == program_.steps.size() ? std::string() : "the last steps are in no lane";
     }
 
     bool is_rank(Rank rank) const { return rank >= 0 && rank < program_.size; }
@@ -159,9 +161,10 @@ class FormCheck {
         const bool numbered =
             raises || step.kind == StepKind::publish || step.kind == StepKind::wait;
         if (numbered && step.signal >= program_.slots)
-            return fmt::format("slot {}, but there are {} slots", step.signal, program_.slots);
+            return fmt::format("names slot {}, but there are {} slots", step.signal,
+                               program_.slots);
         if ((raises || step.kind == StepKind::wait) && !is_rank(step.peer))
-            return fmt::format("rank {}, but there are {} ranks", step.peer, program_.size);
+            return fmt::format("names rank {}, but there are {} ranks", step.peer, program_.size);
         if (step.lag != 0 && step.kind != StepKind::signal && step.kind != StepKind::wait &&
             step.kind != StepKind::publish)
             return "has a lag (only signals and waits do)";
@@ -201,7 +204,8 @@ class FormCheck {
             case Buffer::published:
             case Buffer::mapped:
                 if (!is_rank(block.peer))
-                    return fmt::format("names a block of rank {}", block.peer);
+                    return fmt::format("names a block of rank {}, but there are {} ranks",
+                                       block.peer, program_.size);
                 [[fallthrough]];
             case Buffer::slot:
                 if (block.index < program_.slots) return {};
@@ -218,9 +222,8 @@ class FormCheck {
         const std::uint64_t carried = units(step.source);
         const std::uint32_t capacity = program_.capacity_of(step.signal);
         if (carried <= capacity) return {};
-        return fmt::format("carries {} units, {} a capacity of {}", carried,
-                           program_.slot_capacity.empty() ? "slots have" : "its slot has",
-                           capacity);
+        return fmt::format("carries {} units, but slot {} has a capacity of {}", carried,
+                           step.signal, capacity);
     }
 
     std::string put(const Step& step) const {

@@ -66,7 +66,7 @@ bool Memory::write(std::uint32_t cell, std::uint32_t lane, const Access& access,
                    std::uint32_t position, Value value) {
     UnitState& at = cells_[cell];
     const Location location = location_of(cell);
-    if (location.buffer == 0) return reason_.fail("writes {}", name(cell));
+    if (location.buffer == 0) return reason_.fail("writes {}, but inputs are constant", name(cell));
     if (location.buffer == 1 && !outputs_.empty() && !outputs_[location.rank].holds(location.unit))
         return reason_.fail("writes {}, which that rank does not have", name(cell));
     if (at.written.kind != Access::EndKind::none) {

@@ -52,7 +52,7 @@ std::uint32_t Order::raise(Raise raise) {
     return id;
 }
 
-void Order::awaited(std::uint32_t lane, std::uint32_t raise) {
+void Order::add_wait(std::uint32_t lane, std::uint32_t raise) {
     Trace& trace = lanes_[lane];
     trace.waits.push_back({trace.last, raise});
     trace.chain = std::max(trace.chain, raises_[raise].chain + 1);

@@ -7,8 +7,8 @@
 //          and no further than the first step.
 // Why      Almost all queries are about two steps of one lane. Vector clocks would cost a word for
 //          each lane and wait: gigabytes for thousands of ranks.
-// Holds    A raise is executed before its wait, so the numbers are one order that
-//          the programs allow.
+// Holds    A raise is executed before its wait, so the numbers are one order that the programs
+//          allow.
 #pragma once
 
 #include <cstdint>
@@ -93,7 +93,7 @@ class Order {
     /// Adds a raise by the current step of its lane, and returns its number.
     std::uint32_t raise(Raise raise);
     /// Records that the current step of `lane` has awaited raise number `raise`.
-    void awaited(std::uint32_t lane, std::uint32_t raise);
+    void add_wait(std::uint32_t lane, std::uint32_t raise);
 
     /// Return an access by the current step of `lane` that ends with this step, with the lane's
     /// next flush, or when `raise` is awaited.
@@ -152,7 +152,8 @@ class Order {
         std::vector<Wait> waits;             ///< in the order of steps
         std::vector<std::uint32_t> flushes;  ///< step numbers of flushes
     };
-    struct End {                     // lane and step with which an access ends
+    /// Lane and step with which an access ends.
+    struct End {
         std::uint32_t lane = kNone;  ///< kNone: the access has not ended
         std::uint32_t step = 0;
     };

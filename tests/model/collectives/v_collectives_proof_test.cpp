@@ -241,7 +241,8 @@ TEST(ExchangeProof, ALoopWithMoreCopiesThanSegmentsIsInvalid) {
     const auto verdict = plan::verify(
         {.programs = programs, .contract = &contract, .elements = 0, .in_place = false});
     EXPECT_FALSE(verdict.valid);
-    EXPECT_NE(verdict.error.find("takes 4 segments for 2 copies, there are 3"), std::string::npos)
+    EXPECT_NE(verdict.error.find("requires 4 segments for 2 copies, but there are 3"),
+              std::string::npos)
         << verdict.error;
 }
 

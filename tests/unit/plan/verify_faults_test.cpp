@@ -122,7 +122,8 @@ const Fault kFaults[] = {
      "rank 0 step 0 (copy scratch 0[0+1] = output[0+1]) reads output[0] of rank 0, which nothing "
      "has written"},
     {"writing the input", "rank 0; units 2; copy input[0] = input[1]",
-     "rank 0 step 0 (copy input[0+1] = input[1+1]) writes input[0] of rank 0"},
+     "rank 0 step 0 (copy input[0+1] = input[1+1]) writes input[0] of rank 0, but inputs are "
+     "constant"},
     {"operands that overlap the target",
      "rank 0; units 3; copy output = input; copy output[1+2] = output[0+2]",
      "rank 0 step 1 (copy output[1+2] = output[0+2]) overwrites output[1] of rank 0, which it "
@@ -280,20 +281,20 @@ const Fault kFaults[] = {
      "rank 1 step 1 (copy output[0+2] = slot 0[0+2]) finds no unit of 30 elements at "
      "element 30 of the payload of rank 0 step 0"},
     {"an unknown rank", "rank 0; signal to 3 slot 0",
-     "rank 0 step 0 (signal to 3 slot 0): rank 3, but there are 1 ranks"},
+     "rank 0 step 0 (signal to 3 slot 0): names rank 3, but there are 1 ranks"},
     {"an unknown slot", "slots 1; rank 0; signal to 0 slot 1",
-     "rank 0 step 0 (signal to 0 slot 1): slot 1, but there are 1 slots"},
+     "rank 0 step 0 (signal to 0 slot 1): names slot 1, but there are 1 slots"},
     {"a payload above all slots", "slot-units 1; units 2; rank 0; put to 0 slot 1 from input",
-     "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, slots have a capacity of "
-     "1"},
+     "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, but slot 1 has a "
+     "capacity of 1"},
     {"a payload above its slot",
      "slot-units 2; slot-capacity 2 1; units 2; rank 0; put to 0 slot 1 from input",
-     "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, its slot has a capacity "
-     "of 1"},
+     "rank 0 step 0 (put to 0 slot 1 from input[0+2]): carries 2 units, but slot 1 has a "
+     "capacity of 1"},
     {"too few capacities", "slot-capacity 2; slots 2; rank 0; put to 0 slot 1 from input",
-     "rank 0: 1 capacities for 2 slots"},
+     "rank 0: slot-capacity has 1 values, expected 2, the number of slots"},
     {"a capacity above the largest", "slot-capacity 2; rank 0; put to 0 slot 0 from input",
-     "rank 0: a slot has a capacity of 2 units, slot-units is 1"},
+     "rank 0: a slot has a capacity of 2 units, but slot-units is 1"},
     {"a copy to fewer units", "units 2; rank 0; copy output[0] = input",
      "rank 0 step 0 (copy output[0+1] = input[0+2]): copies 2 units to 1"},
     {"an unknown unit", "units 2; rank 0; copy output[1+2] = input",
@@ -365,7 +366,7 @@ TEST(VerifyFaults, ProgramsWithDifferentHeadersAreRefused) {
 TEST(VerifyFaults, StepsOutsideLanesAndInvalidBlocksAreRefused) {
     std::vector<Program> programs = test::dissemination_barrier(2);
     programs[1].lanes[0].count = 1;
-    EXPECT_EQ(error_of(programs), "rank 1: steps outside of all lanes");
+    EXPECT_EQ(error_of(programs), "rank 1: the last steps are in no lane");
     programs = test::dissemination_barrier(2);
     programs[0].steps[0].source = {7, 2};
     EXPECT_EQ(error_of(programs), "rank 0 step 0: names blocks that do not exist");
