@@ -52,7 +52,7 @@ Words measuring_words(const BenchPlan& plan) {
     return words;
 }
 
-MeasuredLibrary measured_weft(const BenchPlan& plan) {
+MeasuredLibrary describe_weft(const BenchPlan& plan) {
     Words options{"-n", std::to_string(*plan.request.ranks)};
     if (plan.request.nodes) append(options, {"--nodes", std::to_string(*plan.request.nodes)});
     Words command{"bench", plan.name, "--algorithm", plan.request.algorithms.front()};
@@ -60,7 +60,7 @@ MeasuredLibrary measured_weft(const BenchPlan& plan) {
     return {.name = "weft", .command = words_of_job(options, command)};
 }
 
-MeasuredLibrary measured_mpi(const BenchPlan& plan, const std::string& mpi) {
+MeasuredLibrary describe_mpi(const BenchPlan& plan, const std::string& mpi) {
     MpiJob job{.mpi = mpi,
                .ranks = *plan.request.ranks,
                .program = {peer_program(mpi), "--collective", plan.name}};
@@ -126,9 +126,9 @@ void print_table(const BenchPlan& plan, const std::vector<MeasuredLibrary>& libr
 }  // namespace
 
 int bench_against_peers(const BenchPlan& plan) {
-    std::vector<MeasuredLibrary> libraries{measured_weft(plan)};
-    for (const std::string& mpi : plan.request.peers) libraries.push_back(measured_mpi(plan, mpi));
-    // Time limit of a job: includes its start, and slow calls, whose rows exceed their time.
+    std::vector<MeasuredLibrary> libraries{describe_weft(plan)};
+    for (const std::string& mpi : plan.request.peers) libraries.push_back(describe_mpi(plan, mpi));
+    // Time limit of a job, with its start, and with slow calls that exceed the time of a row.
     const double seconds = 60 + 4 * plan.measuring.seconds * static_cast<double>(plan.bytes.size());
     bool right = true;
     for (int round = 0; round < kRounds; ++round)

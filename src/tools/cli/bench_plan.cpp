@@ -27,7 +27,7 @@ void refuse_given(const BenchRequest& request, std::string_view bench) {
                                       {request.delay_ns != 0, "--delay-ns"}})
         if (given) refuse("{} is not valid with {}", name, bench);
     if (request.algorithms.size() != 1 || request.algorithms.front() == "all")
-        refuse("--algorithm: {} takes one", bench);
+        refuse("--algorithm: {} takes one algorithm, or auto", bench);
 }
 
 void plan_overlap(BenchPlan& plan) {

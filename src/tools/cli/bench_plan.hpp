@@ -77,7 +77,7 @@ struct BenchPlan {
 
 /// Throws an Error if the arguments do not fit each other.
 [[nodiscard]] BenchPlan plan_bench(const BenchRequest& request);
-/// Fails if the collective has no algorithm of the spec `given`.
+/// Fails if the collective has no algorithm for the spec `given`.
 [[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given);
 
 // The benches return the exit status; rank 0 prints.

@@ -137,24 +137,21 @@ class CostQuestion {
             descriptor_bytes_max_ =
                 need(base::parse_bytes(*arguments_.descriptor_bytes_max), "--max-descriptor-bytes");
         ProgramArguments programs = arguments_.programs;
+        // read_question() needs an algorithm; find_candidates() replaces it by all.
         if (asks_all() && is_neighborhood(programs.collective)) {
             programs.algorithm = kNeighborAlgorithms.front();
         } else if (asks_all()) {
             const auto& traits = known_collective(programs.collective);
-            programs.algorithm = traits.has_pairwise_counts()
-                                     ? std::string(collectives::kPairwiseAlgorithm)
-                                     : first_algorithm(collectives::traits_of(traits.even).name);
+            const auto algorithms =
+                collectives::algorithms_of(collectives::traits_of(traits.even).name);
+            programs.algorithm = traits.has_pairwise_counts() ? collectives::kPairwiseAlgorithm
+                                                              : algorithms.front().name;
         }
         question_ = read_question(programs);
         pairwise_ = question_->is_pairwise();
         question_ = for_models(*std::move(question_));
         complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
                          question_->request.size);
-    }
-
-    static std::string first_algorithm(std::string_view collective) {
-        const auto algorithms = collectives::algorithms_of(collective);
-        return algorithms.empty() ? std::string() : std::string(algorithms.front().name);
     }
 
     std::vector<Candidate> find_candidates() {

@@ -60,26 +60,27 @@ class Formulas {
         const collectives::AlgorithmSpec& spec = question_.spec;
         if (size_ < 2) return std::nullopt;
         if (question_.collective == "allreduce" && spec.name == "reduce-broadcast")
-            return of_two_trees(spec);
-        if (!spec.parameters.empty()) return of_pattern();
+            return two_tree_costs(spec);
+        if (!spec.parameters.empty()) return pattern_costs();
         if (question_.collective == "allreduce") {
-            if (spec.is_schedule()) return of_schedule(spec.schedule);
+            if (spec.is_schedule()) return schedule_costs(spec.schedule);
             if (spec.name == "recursive-doubling" || spec.name == "butterfly")
-                return of_schedule(doubling());
+                return schedule_costs(doubling());
         }
         if (question_.collective == "broadcast" && spec.name == "binomial")
-            return of_tree(std::log2(size_), std::ceil(std::log2(size_)), 1);
+            return tree_costs(std::log2(size_), std::ceil(std::log2(size_)), 1);
         if (question_.collective == "broadcast" && spec.name == "flat")
-            return of_tree(1, size_ - 1, size_ - 1);
-        return of_pattern();
+            return tree_costs(1, size_ - 1, size_ - 1);
+        return pattern_costs();
     }
 
   private:
-    [[nodiscard]] double busy_us() const {
-        const double blocked = model_.blocking ? us(model_.latency) : 0;
-        return us(model_.busy(bytes_)) + blocked;
+    /// Returns the time for which a message occupies its sender.
+    [[nodiscard]] double send_us() const {
+        return us(model_.busy(bytes_) + (model_.blocking ? model_.latency : 0));
     }
-    [[nodiscard]] double after_us() const {
+    /// Returns the time from the end of a send to the end of the reception.
+    [[nodiscard]] double delivery_us() const {
         return (model_.blocking ? 0 : us(model_.latency)) + us(model_.receive);
     }
     static double us(plan::Time time) { return static_cast<double>(time) * 1e-6; }
@@ -96,7 +97,7 @@ class Formulas {
 
     /// Returns the costs by the formula of Hoefler and Moor for the pattern, under LogGP. A time
     /// that is exact for complete trees replaces the printed one.
-    [[nodiscard]] std::optional<Figures> of_pattern() const {
+    [[nodiscard]] std::optional<Figures> pattern_costs() const {
         const collectives::AlgorithmSpec& spec = question_.spec;
         const auto pattern = std::ranges::find_if(kPatterns, [&](const Pattern& each) {
             return each.collective == question_.collective && each.name == spec.name;
@@ -135,13 +136,14 @@ class Formulas {
                        value["dynamic"], value["total"], value["memory"], value["messages"]};
     }
 
-    /// Costs of a tree with `levels` levels, in each of which a rank sends `fan` messages.
-    [[nodiscard]] Figures of_tree(double levels, double descriptors, double fan) const {
-        return figures(levels * (fan * busy_us() + after_us()), size_ - 1, descriptors);
+    /// Returns the costs of a tree in which a rank sends `fan` messages in each level.
+    [[nodiscard]] Figures tree_costs(double levels, double descriptors, double fan) const {
+        return figures(levels * (fan * send_us() + delivery_us()), size_ - 1, descriptors);
     }
 
-    /// Costs of the way up and down a tree: twice that of one tree, plus combining.
-    [[nodiscard]] std::optional<Figures> of_two_trees(
+    /// Returns the costs of a reduction up a tree and a broadcast down: twice those of one tree,
+    /// plus combining.
+    [[nodiscard]] std::optional<Figures> two_tree_costs(
         const collectives::AlgorithmSpec& spec) const {
         const collectives::SpecParameter* tree = spec.find("tree");
         if (spec.parameters.size() > (tree == nullptr ? 0U : 1U)) return std::nullopt;
@@ -159,7 +161,7 @@ class Formulas {
             levels = 0;
             for (double reach = 1; reach < size_; reach *= fan) ++levels;
         }
-        const double down = levels * (fan * busy_us() + after_us());
+        const double down = levels * (fan * send_us() + delivery_us());
         const double combined = levels * fan * us(model_.combine(bytes_, 2));
         Figures both = figures(2 * down + combined, 2.0 * (size_ - 1), 2 * descriptors);
         // The paper's tables drop an overhead for each level of regular trees.
@@ -167,8 +169,9 @@ class Formulas {
         return both;
     }
 
-    /// Adds up the stages: a latency, and the messages of the rank that sends most.
-    [[nodiscard]] std::optional<Figures> of_schedule(const collectives::Schedule& schedule) const {
+    /// Returns the sum over the stages: a latency, and the messages of the rank that sends most.
+    [[nodiscard]] std::optional<Figures> schedule_costs(
+        const collectives::Schedule& schedule) const {
         const auto shape = collectives::validate(schedule, size_);
         if (!shape) return std::nullopt;
         double time = 0;
@@ -202,7 +205,7 @@ class Formulas {
                     messages += stage.groups * base * (base - 1) + remainders * base;
                     break;
             }
-            time += sent * busy_us() + after_us() + combined * us(model_.combine(bytes_, 2));
+            time += sent * send_us() + delivery_us() + combined * us(model_.combine(bytes_, 2));
             descriptors += sent;
         }
         return figures(time, messages, descriptors);

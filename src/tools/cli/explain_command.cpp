@@ -74,7 +74,7 @@ plan::Machine machine_of(const ExplainArguments& arguments) {
     const std::string provider = given_or(arguments.provider, "WEFT_PROVIDER");
     const std::string params = given_or(arguments.params, "WEFT_PARAMETERS");
     const auto known = run::providers_with_costs();
-    // A job on one node reports "none".
+    // `weft info` reports the provider "none" in a job on one node.
     if (params.empty() && !provider.empty() && provider != "none" &&
         std::ranges::find(known, provider) == known.end())
         refuse("{}: no cost data for provider '{}'; known: {} (others: --params FILE){}",
@@ -187,13 +187,13 @@ void add_row(const Json& row, const std::string& algorithm, MeasuredTimes& found
 /// Measures all candidates in one job. If that fails, measures each in a separate job, so that a
 /// failure of one does not affect the others.
 MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& arguments) {
-    constexpr double kSecondsMost = 120;
+    constexpr double kJobSecondsMax = 120;
     const Words job = bench_job(arguments);
     Words all = job;
     for (const plan::RankedCandidate& candidate : choice.candidates)
         append(all, {"--algorithm", candidate.algorithm});
     MeasuredTimes found;
-    if (const auto answer = json_of(all, kSecondsMost);
+    if (const auto answer = json_of(all, kJobSecondsMax);
         answer && answer->at("results").size() == choice.candidates.size()) {
         for (std::size_t i = 0; i < choice.candidates.size(); ++i)
             add_row(answer->at("results").at(i), choice.candidates[i].algorithm, found);
@@ -202,7 +202,7 @@ MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& argume
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         Words words = job;
         append(words, {"--algorithm", candidate.algorithm});
-        if (const auto answer = json_of(words, kSecondsMost))
+        if (const auto answer = json_of(words, kJobSecondsMax))
             add_row(answer->at("results").at(0), candidate.algorithm, found);
         else
             found.failures[candidate.algorithm] = answer.failure().text;
@@ -215,7 +215,7 @@ MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& argume
 /// Returns the report. With --measure, each candidate has `measured_us`: null after a failure.
 Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
                const MeasuredTimes* measured) {
-    const bool counted = !preference_of(arguments).is_usual();
+    const bool shows_resources = !preference_of(arguments).is_usual();
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
@@ -223,7 +223,7 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
                               {"alone_us", plan::nanoseconds(candidate.predicted) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
-        if (counted) {
+        if (shows_resources) {
             candidates.back()["energy_uj"] = static_cast<double>(candidate.energy_pj) * 1e-6;
             candidates.back()["descriptors"] = candidate.descriptors;
         }
@@ -333,7 +333,7 @@ void add_explain_command(CLI::App& app, int& exit_status) {
         .required();
     add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();
     add_option(*command, "--bytes", arguments->bytes,
-               "bytes of each rank's vector, or of a block; for v-collectives the mean block");
+               "bytes of each rank's buffer, or of a block; for v-collectives the mean block");
     add_option(*command, "--type", arguments->type, "element type");
     add_option(*command, "--op", arguments->op, "reduction operation");
     add_option(*command, "--nodes", arguments->nodes, "number of nodes; default: 1");

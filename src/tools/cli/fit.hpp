@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -134,6 +135,8 @@ struct PeerTimes {
     /// Half a round trip of two ranks on one processor, if the host is oversubscribed.
     std::optional<double> shared_us;
     bool bound = false;  ///< `shared_us` is missing: the ranks are bound to different processors
+
+    [[nodiscard]] bool is_near() const { return name == std::string_view("near"); }
 };
 
 /// Broadcasts in which each of two local ranks copies one half, and reductions: us over bytes.

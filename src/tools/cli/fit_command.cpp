@@ -47,20 +47,16 @@ double rounded(double value) {
     return std::max(0.0, std::round(value * 1000) / 1000);
 }
 
-bool is_near(const PeerTimes& kind) {
-    return kind.name == std::string_view("near");
-}
-
 /// Returns the time from the start of the send to the end of the reception. A local peer is assumed
 /// to have its own processor, even if the ranks of this job share processors.
 double message_ns(const PeerTimes& kind) {
-    if (is_near(kind)) return (kind.flag_us + kind.calls.alone_us) * 1000;
+    if (kind.is_near()) return (kind.flag_us + kind.calls.alone_us) * 1000;
     return (kind.calls.one_way_us + kind.calls.exchange_us) / 2 * 1000;
 }
 
 double issue_ns(const PeerTimes& kind) {
     const double all_ns = message_ns(kind);
-    if (is_near(kind))
+    if (kind.is_near())
         return std::clamp((kind.calls.broadcast_us - kind.calls.alone_us) * 1000, 0.0, all_ns / 3);
     for (const Multicast& multicast : kind.multicasts)
         if (multicast.mode == std::string_view("non-blocking") &&
@@ -70,7 +66,7 @@ double issue_ns(const PeerTimes& kind) {
 }
 
 double receive_ns(const PeerTimes& kind) {
-    if (is_near(kind)) return issue_ns(kind);
+    if (kind.is_near()) return issue_ns(kind);
     const double rest_ns = message_ns(kind) - issue_ns(kind);
     return kind.receive_us ? std::clamp(*kind.receive_us * 1000, 0.0, rest_ns) : rest_ns / 2;
 }
@@ -87,13 +83,13 @@ double turn_ns(const PeerTimes& kind, const plan::PutCost& assumed) {
 /// Returns the time per byte of a one-way message. A local message includes the copy out of the
 /// put target. A remote message does not: this copy is the separate cost `copy_ns` per byte.
 double byte_ns(const PeerTimes& kind, double copy_ns) {
-    if (is_near(kind)) return kind.blocks.slope * 1000;
+    if (kind.is_near()) return kind.blocks.slope * 1000;
     return std::max(0.0, kind.calls.received.slope * 1000 - copy_ns);
 }
 
 /// Returns the additional time per byte if both ranks send.
 double receive_byte_ns(const PeerTimes& kind, double copy_ns) {
-    if (is_near(kind)) return 0;
+    if (kind.is_near()) return 0;
     // In an exchange each rank also copies the block that it keeps.
     return std::clamp(kind.calls.both_ways_us * 1000 - copy_ns, 0.0, byte_ns(kind, copy_ns));
 }
@@ -106,12 +102,12 @@ void add_parameters(Json& parameters, const PeerTimes& kind, double copy_ns,
     parameters[key("issue_ns")] = rounded(issue_ns(kind));
     parameters[key("receive_ns")] = rounded(receive_ns(kind));
     parameters[key("ns_per_byte")] = lab::parseable_nanoseconds_per_byte(byte_ns(kind, copy_ns));
-    if (!is_near(kind))
+    if (!kind.is_near())
         parameters[key("receive_ns_per_byte")] =
             lab::parseable_nanoseconds_per_byte(receive_byte_ns(kind, copy_ns));
     parameters[key("slot_ns")] = rounded((kind.calls.slot_us - kind.calls.cell_us) * 1000);
     parameters[key("turn_ns")] = rounded(turn_ns(kind, assumed));
-    if (is_near(kind)) parameters["call_ns"] = rounded(kind.calls.alone_us * 1000);
+    if (kind.is_near()) parameters["call_ns"] = rounded(kind.calls.alone_us * 1000);
 }
 
 /// Adds the costs of copies. Each of two ranks copies half of the bytes, so the slope is half of
@@ -227,7 +223,7 @@ FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& c
     costs.adoption = middle_adoption(passes);
     for (PeerTimes& kind : costs.by_kind) {
         const std::vector<PeerTimes>& by_kind =
-            passes[is_near(kind) ? chosen.near : chosen.far].by_kind;
+            passes[kind.is_near() ? chosen.near : chosen.far].by_kind;
         kind = *std::ranges::find(by_kind, std::string_view(kind.name), &PeerTimes::name);
         kind.calls.both_ways_us = middle_both_ways_us(passes, kind.name);
     }
@@ -238,7 +234,7 @@ Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     Json parameters = Json::object();
     for (const PeerTimes& kind : costs.by_kind)
         add_parameters(parameters, kind, costs.memory.copy_ns_per_byte,
-                       is_near(kind) ? assumed.near : assumed.far);
+                       kind.is_near() ? assumed.near : assumed.far);
     parameters["reduce_ns_per_byte"] =
         lab::parseable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
@@ -295,7 +291,7 @@ lab::Pass summary_of(const FitPass& pass) {
     for (const PeerTimes& kind : pass.by_kind) {
         const double cost_ns =
             message_ns(kind) + kTypicalBytes * byte_ns(kind, pass.memory.copy_ns_per_byte);
-        if (is_near(kind))
+        if (kind.is_near())
             summary.near_ns = cost_ns;
         else
             summary.far_ns = cost_ns;

@@ -61,7 +61,7 @@ void PutMeasure::time_flag() {
 
 PeerTimes PutMeasure::measure(const char* name, const std::vector<Rank>& peers) {
     PeerTimes kind{.name = name, .peers = peers};
-    const bool near = name == std::string_view("near");
+    const bool near = kind.is_near();
     const Rank first = peers.front();
     time_flag();
     ranks_.while_others_sleep({first}, [&] {
@@ -148,7 +148,7 @@ void PutMeasure::send(Rank peer, std::size_t bytes) {
 /// Measures with the first peer, if the host is oversubscribed and the peer is on rank 0's host. A
 /// local peer does not poll the network, because a job of one node has none.
 std::optional<double> PutMeasure::measure_shared(PeerTimes& kind) {
-    const bool near = kind.name == std::string_view("near");
+    const bool near = kind.is_near();
     if (!ranks_.processors().host_load().is_oversubscribed() ||
         (!near && ranks_.processors().host_load().ranks != world_.size()))
         return {};

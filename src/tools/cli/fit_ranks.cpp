@@ -86,10 +86,9 @@ std::optional<int> RankProcessors::common(Rank a, Rank b) const {
 std::optional<int> RankProcessors::separate(Rank rank, Rank other) const {
     const Rank first = std::min(rank, other);
     const Rank second = std::max(rank, other);
-    cpu_set_t rest = of(second);
     for (int processor = 0; processor < CPU_SETSIZE; ++processor) {
         if (!CPU_ISSET(processor, &of(first))) continue;
-        rest = of(second);
+        cpu_set_t rest = of(second);
         CPU_CLR(processor, &rest);
         if (CPU_COUNT(&rest) == 0) continue;
         return rank == first ? processor : first_of(rest);

@@ -56,7 +56,7 @@ std::vector<std::string> suggestions_for(const std::string& option) {
     if (option == "--provider") return words(run::providers_with_costs());
     if (option == "--bind") return {"none", "core"};
     if (option == "--objective") return {"time", "energy", "memory", "edp"};
-    if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp"};
+    if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp", "lop", "logfp"};
     std::vector<std::string> found;
     if (option == "--params")
         for (const lab::CostParameters& set : lab::named_parameters()) found.emplace_back(set.name);

@@ -96,14 +96,14 @@ Json granted_json(const link::FabricSurvey& survey) {
 /// Returns the NICs that ranks of this host may use. `ranks`: the ranks of this host that use the
 /// NIC, as indices among the ranks of this host.
 Json nics_json(const link::FabricSurvey& survey) {
-    Json cards = Json::array();
+    Json nics = Json::array();
     for (const link::Nic& nic : survey.nics)
-        cards.push_back({{"name", nic.name},
-                         {"bus", nic.bus},
-                         {"distance", nic.distance < 0 ? Json() : Json(nic.distance)},
-                         {"chosen", nic.chosen},
-                         {"ranks", nic.ranks}});
-    return cards;
+        nics.push_back({{"name", nic.name},
+                        {"bus", nic.bus},
+                        {"distance", nic.distance < 0 ? Json() : Json(nic.distance)},
+                        {"chosen", nic.chosen},
+                        {"ranks", nic.ranks}});
+    return nics;
 }
 
 Json notify_json(const link::FabricSurvey& survey) {
@@ -260,7 +260,7 @@ std::string environment_text(const Json& settings) {
     return text;
 }
 
-/// The text omits settings without a value.
+/// Returns the report as text, without settings that have no value.
 std::string info_text(Json info) {
     Json with_values = Json::array();
     for (const Json& setting : info["environment"])

@@ -49,7 +49,7 @@ base::Result<std::string> lines_of(const std::string& text) {
     if (object.is_discarded() || !object.contains("schema") ||
         object["schema"] != run::kParametersSchema || !object.contains("parameters") ||
         !object["parameters"].is_object())
-        return base::fail(Status::argument, "is no JSON object of the schema {}",
+        return base::fail(Status::argument, "expected a JSON object with the schema {}",
                           run::kParametersSchema);
     std::string lines;
     for (const auto& [key, value] : object["parameters"].items())

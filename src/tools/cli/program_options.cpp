@@ -265,7 +265,7 @@ std::shared_ptr<const NeighborCall> read_neighbors(const ProgramArguments& argum
     if (!arguments.star && neighbors > kNeighborsMax)
         refuse("--reach: {} gives a rank more than {} neighbors", arguments.reach, kNeighborsMax);
     if (algorithm != "direct" && algorithm != "combined")
-        refuse("--algorithm: {} has direct and combined", collective);
+        refuse("--algorithm: {} has only direct and combined, not '{}'", collective, algorithm);
     const auto dimensions = static_cast<int>(extents.size());
     auto stencil = need(collectives::Stencil::make(
                             {extents, std::vector<bool>(extents.size(), arguments.periodic)},
@@ -344,7 +344,8 @@ std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
     const auto& traits = known_collective(arguments.collective);
     if (!collective.empty() && collective != traits.name &&
         collective != collectives::traits_of(traits.even).name)
-        refuse("{} asked for, but {} holds programs of {}", arguments.collective, file, collective);
+        refuse("--program: expected programs of {}, but {} holds programs of {}",
+               arguments.collective, file, collective);
     if (arguments.ranks && *arguments.ranks != found)
         refuse("--ranks: {} given, but {} holds the programs of {}", *arguments.ranks, file, found);
     return programs;

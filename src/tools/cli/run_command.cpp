@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// run_command.cpp - the arguments of `weft run`; the work is done in tools/launch.
+// run_command.cpp - the arguments of `weft run`; tools/launch runs the job.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -114,7 +114,7 @@ std::string hint_for_option(std::string_view word) {
     return {};
 }
 
-JobOptions check_arguments(const RunArguments& arguments) {
+JobOptions read_job(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) refuse("{}", arguments.unknown);
     JobOptions job;
     set_ranks(arguments, job);
@@ -139,7 +139,7 @@ JobOptions check_arguments(const RunArguments& arguments) {
 
 int run(const RunArguments& arguments) {
     try {
-        return run_job(check_arguments(arguments));
+        return run_job(read_job(arguments));
     } catch (const Error& error) {
         base::write_line(fmt::format("weft run: {}", error.what()));  // never throws
         return exit_status_of(error.status());

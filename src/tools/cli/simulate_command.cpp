@@ -52,6 +52,11 @@ struct SimulateArguments {
     std::string trace;
     std::string goal;
     bool json = false;
+
+    /// Returns the option that requests the activities of ranks; nullptr without one.
+    [[nodiscard]] const char* trace_option() const {
+        return !timeline.empty() ? "--timeline" : !trace.empty() ? "--trace" : nullptr;
+    }
 };
 
 /// A picture of more ranks would not be readable.
@@ -122,7 +127,7 @@ Conditions read_conditions(const SimulateArguments& arguments, lab::CostParamete
              "--topology, --contention and --goal are not valid with separate costs of local and "
              "remote puts, nor with ranks that share processors");
     const bool uses_times_of_ranks = !arguments.noise.empty() || !arguments.skew.empty() ||
-                                     !arguments.timeline.empty() || !arguments.trace.empty() ||
+                                     arguments.trace_option() != nullptr ||
                                      arguments.engine != "auto";
     if (machine->oversubscribed() && uses_times_of_ranks)
         fail(Status::unsupported,
@@ -152,8 +157,8 @@ void check_range(const plan::MessageModel& model, const plan::BufferSize& size, 
         chain, each * 1e-3);
 }
 
-/// Returns an upper bound of the messages that a rank handles, plus those it waits for
-/// others to handle.
+/// Returns an upper bound of the messages that a rank sends and receives, or waits for other ranks
+/// to send and receive.
 double chain_of(const plan::Stages& stages) {
     double chain = 0;
     for (const plan::Stage& stage : stages.stages) {
@@ -184,7 +189,8 @@ class Simulation {
           queueing_(std::move(conditions.queueing)),
           machine_(std::move(conditions.machine)) {
         if (machine_) {
-            const plan::PutModels models = plan::put_models(*machine_, true, true);
+            const plan::PutModels models =
+                plan::put_models(*machine_, /*waits=*/true, /*computes=*/true);
             inputs_.model = models.model;
             far_ = models.far;
         }
@@ -201,11 +207,11 @@ class Simulation {
         const bool one_lane = stages && !stages->interleaves;
         if (one_lane && !far_) stages_ = *std::move(stages);  // stages have only one kind of costs
         const std::string& engine = arguments_.engine;
-        const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
-        if (traced && (engine == "structured" || engine == "folded"))
-            refuse("{}: the {} engine simulates no single messages; use generic or events",
-                   arguments_.timeline.empty() ? "--trace" : "--timeline", engine);
+        const char* const traced = arguments_.trace_option();
         const bool by_stages = engine == "structured" || engine == "folded";
+        if (traced != nullptr && by_stages)
+            refuse("{}: the {} engine simulates no single messages; use generic or events", traced,
+                   engine);
         if (by_stages && far_)
             fail(Status::unsupported, "--engine {}: near and far puts are for the generic engine",
                  engine);
@@ -217,7 +223,7 @@ class Simulation {
         if (contended && engine != "auto" && engine != "events")
             fail(Status::unsupported, "--engine {}: only the events engine simulates contention",
                  engine);
-        if (stages_ && !traced && !contended && (by_stages || engine == "auto")) {
+        if (stages_ && traced == nullptr && !contended && (by_stages || engine == "auto")) {
             check_range(inputs_.model, size_, chain_of(*stages_));
             generate_s_ = seconds_since(begin);
             if (engine != "structured") {
@@ -282,12 +288,11 @@ class Simulation {
                             .in_stream = predicted.in_stream};
     }
 
-    SimulatedRun run_programs(bool by_time, std::uint64_t begin) {
+    SimulatedRun run_programs(bool by_events, std::uint64_t begin) {
         check_ranks(question_.request.size);
-        const bool traced = !arguments_.timeline.empty() || !arguments_.trace.empty();
-        if (traced && question_.request.size > kTimelineRanksMax)
-            refuse("{}: {} ranks are more than {}",
-                   arguments_.timeline.empty() ? "--trace" : "--timeline", question_.request.size,
+        const char* const traced = arguments_.trace_option();
+        if (traced != nullptr && question_.request.size > kTimelineRanksMax)
+            refuse("{}: {} ranks are more than {}", traced, question_.request.size,
                    kTimelineRanksMax);
         // One message must fit before messages are counted; their number is known afterwards.
         check_range(highest_costs(), size_, 1);
@@ -297,10 +302,10 @@ class Simulation {
         check_range(highest_costs(), size_, stages_ ? chain_of(*stages_) : raises);
         generate_s_ = seconds_since(begin);
         lab::Trace trace;
-        if (traced) trace = [this](const lab::Span& span) { spans_.push_back(span); };
-        return need(timed(by_time ? "events" : "generic", [&] {
-            return by_time ? lab::simulate_events(parts, inputs_, queueing_, trace)
-                           : lab::simulate_generic(parts, inputs_, trace);
+        if (traced != nullptr) trace = [this](const lab::Span& span) { spans_.push_back(span); };
+        return need(timed(by_events ? "events" : "generic", [&] {
+            return by_events ? lab::simulate_events(parts, inputs_, queueing_, trace)
+                             : lab::simulate_generic(parts, inputs_, trace);
         }));
     }
 

@@ -23,7 +23,8 @@ void add_cell(std::string& line, const Column& column, const std::string& cell) 
         line += fmt::format("{}{:<{}}", first ? "" : "  ", cell, -column.width);
 }
 
-std::string trimmed(std::string line) {
+/// Removes blanks at the end, and appends a line end.
+std::string as_line(std::string line) {
     line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
 }
@@ -95,7 +96,7 @@ std::string cell_of(const Column& column, const Json& row) {
 std::string table_head(std::span<const Column> columns) {
     std::string line;
     for (const Column& column : columns) add_cell(line, column, column.title);
-    return trimmed(line);
+    return as_line(line);
 }
 
 std::string table_row(std::span<const Column> columns, const Json& row) {
@@ -109,7 +110,7 @@ std::string table_row(std::span<const Column> columns, const Json& row) {
         text += line + "\n";
         line.assign(line.size() - static_cast<std::size_t>(excess), ' ');
     }
-    return text + trimmed(line);
+    return text + as_line(line);
 }
 
 std::string counted(std::int64_t number, const char* noun) {

@@ -81,10 +81,6 @@ std::string layout_of(Team world) {
     return plan::layout_text(node_of, world.size());
 }
 
-std::uint64_t jobs_of(const Json& point) {
-    return point.value("jobs", std::uint64_t{1});
-}
-
 Json to_json(const plan::TunedCase& of) {
     return {{"collective", of.collective},
             {"layout", of.layout},
@@ -273,7 +269,8 @@ class Tuner {
         if (world_.rank() == 0) {
             const double elapsed = static_cast<double>(base::monotonic_ns() - begin_ns_) * 1e-9;
             const Json* known = file_->find(of, bytes);
-            const std::uint64_t jobs = known == nullptr ? 0 : jobs_of(*known);
+            const std::uint64_t jobs =
+                known == nullptr ? 0 : known->value("jobs", std::uint64_t{1});
             if (jobs >= static_cast<std::uint64_t>(arguments_.jobs) && !arguments_.again)
                 wanted = 0;
             if (arguments_.total_seconds > 0 && elapsed > arguments_.total_seconds) wanted = 0;
@@ -352,18 +349,20 @@ class Tuner {
                              {"jobs_us", contender.jobs_us},
                              {"rounds", contender.times_us.size()}});
         const double winner_us = lab::median(winner.jobs_us);
-        const double regret = model == result.contenders.end()
-                                  ? 1.0
-                                  : std::max(1.0, lab::median(model->jobs_us) / winner_us);
+        double regret = 1.0;
+        std::string comparison;  // with the algorithm that the model predicts to be the fastest
+        if (model != result.contenders.end()) {
+            regret = std::max(1.0, lab::median(model->jobs_us) / winner_us);
+            comparison = &winner == &*model
+                             ? std::string(", as predicted")
+                             : fmt::format(", {:.2f} times as quick as the predicted {}", regret,
+                                           model->algorithm);
+        }
         fmt::print("{:15} {:8} {:>8}  {:10.3f} us  {}{}, {} of {} tried, {} rounds{}\n",
                    of.collective, of.layout, base::format_bytes(call.bytes), winner_us,
-                   winner.algorithm,
-                   &winner == &*model
-                       ? std::string(", as predicted")
-                       : fmt::format(", {:.2f} times as quick as the predicted {}", regret,
-                                     model == result.contenders.end() ? "one" : model->algorithm),
-                   result.contenders.size(), arguments_.exhaustive ? "all" : "the candidates",
-                   result.rounds, result.stable ? "" : ", time over");
+                   winner.algorithm, comparison, result.contenders.size(),
+                   arguments_.exhaustive ? "all" : "the candidates", result.rounds,
+                   result.stable ? "" : ", time over");
         std::fflush(stdout);
         file_->add({of, call.bytes, winner.algorithm, winner_us}, {{"type", arguments_.type},
                                                                    {"op", arguments_.op},

@@ -113,7 +113,7 @@ class Overlap(unittest.TestCase):
         two = ("bench", "overlap", "-n", "2")
         check_refusals(self, (((*two, "--of", "barrier"), "--of: barrier has no data"),
                               ((*two, "--of", "alreduce"), "did you mean 'allreduce'?"),
-                              ((*two, "--algorithm", "all"), "--algorithm: overlap takes one"),
+                              ((*two, "--algorithm", "all"), "--algorithm: overlap takes one algorithm"),
                               (("bench", "barrier", "-n", "2", "--of", "reduce"), "--of is only valid with 'overlap'")))
 
 

@@ -210,7 +210,7 @@ class Explain(unittest.TestCase):
             for text in ("{}", '{"schema": 5, "parameters": {}}', deep):
                 with open(path, "w") as file:
                     file.write(text)
-                check_refusals(self, (((*call, path), "is no JSON object of the schema weft-parameters-1"),), "explain")
+                check_refusals(self, (((*call, path), "expected a JSON object with the schema weft-parameters-1"),), "explain")
 
     def test_equal_layouts_give_equal_answers(self):
         call = ("allreduce", "--ranks", "12", "--bytes", "1K", "--hosts", "3", "--processors", "4")

@@ -64,8 +64,9 @@ class CountSink {
     std::uint64_t descriptors_ = 0;  ///< number of descriptors of the current rank
 };
 
-base::Result<Cost> count(const Stages& stages, const BufferSize& size,
-                         const SimulationInputs& inputs) {
+/// Returns the costs without energy, like the following two functions.
+base::Result<Cost> count_stages(const Stages& stages, const BufferSize& size,
+                                const SimulationInputs& inputs) {
     auto outcome = simulate_folded(stages, size, inputs);
     if (!outcome) outcome = simulate_structured(stages, size, inputs);
     if (!outcome) return outcome.failure();
@@ -81,9 +82,9 @@ base::Result<Cost> count(const Stages& stages, const BufferSize& size,
     return cost;
 }
 
-base::Result<Cost> count(const Programs& programs, const BufferSize& size,
-                         const SimulationInputs& inputs,
-                         const std::optional<plan::FarPuts>& far = {}) {
+base::Result<Cost> count_programs(const Programs& programs, const BufferSize& size,
+                                  const SimulationInputs& inputs,
+                                  const std::optional<plan::FarPuts>& far = {}) {
     Cost cost;
     ImagePart part(inputs.model, size, far);
     for (Rank rank = 0; rank < programs.size; ++rank) {
@@ -103,15 +104,15 @@ base::Result<Cost> count(const Programs& programs, const BufferSize& size,
     return cost;
 }
 
-base::Result<Cost> count_under(const Programs& programs, const BufferSize& size,
-                               const CostParameters& parameters) {
+base::Result<Cost> count_call(const Programs& programs, const BufferSize& size,
+                              const CostParameters& parameters) {
     SimulationInputs inputs;
     if (parameters.machine) {
         plan::Machine machine = *parameters.machine;
         machine.node_of = programs.node_of;
-        const plan::PutModels models = plan::put_models(machine, true, true);
+        const plan::PutModels models = plan::put_models(machine, /*waits=*/true, /*computes=*/true);
         inputs.model = models.model;
-        auto cost = count(programs, size, inputs, models.far);
+        auto cost = count_programs(programs, size, inputs, models.far);
         if (!cost || !machine.oversubscribed()) return cost;
         const auto shared = simulate_call(programs, size, machine);
         if (!shared) return shared.failure();
@@ -121,15 +122,15 @@ base::Result<Cost> count_under(const Programs& programs, const BufferSize& size,
     inputs.model = message_model(parameters.wire);
     if (programs.stages != nullptr && !programs.stages->interleaves &&
         !inputs.needs_steps(size.elements * size.element_bytes))
-        return count(*programs.stages, size, inputs);
-    return count(programs, size, inputs);
+        return count_stages(*programs.stages, size, inputs);
+    return count_programs(programs, size, inputs);
 }
 
 }  // namespace
 
 base::Result<Cost> cost_of(const Programs& programs, const BufferSize& size,
                            const CostParameters& parameters) {
-    auto counted = count_under(programs, size, parameters);
+    auto counted = count_call(programs, size, parameters);
     if (!counted) return counted;
     Cost& cost = *counted;
     const double picojoules = parameters.message_pj * static_cast<double>(cost.messages) +
@@ -148,13 +149,14 @@ base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const 
                           programs.size, kSharingRanksMax);
     // Ranks that share processors wait and compute at different times: SharedWork combines the
     // simulated times of waits alone (with the turns of waiting ranks) and of computation alone.
-    const plan::PutModels waiting = plan::put_models(machine, true, !oversubscribed);
-    const plan::PutModels working = plan::put_models(machine, false, true);
+    const plan::PutModels waiting =
+        plan::put_models(machine, /*waits=*/true, /*computes=*/!oversubscribed);
+    const plan::PutModels working = plan::put_models(machine, /*waits=*/false, /*computes=*/true);
     ImagePart waits(waiting.model, size, waiting.far);
     ImagePart computing(working.model, size, working.far);
     const auto first = programs.program_of(0);
     if (!first) return first.failure();
-    plan::SharedWork work(machine, programs.size, size, *first, true);
+    plan::SharedWork work(machine, programs.size, size, *first, /*whole=*/true);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();

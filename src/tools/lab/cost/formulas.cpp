@@ -109,7 +109,7 @@ struct VectorCounts {
     double steps = 0, sent = 0, reduced = 0;
 };
 
-/// Returns the vectors that each rank sends and reduces.
+/// Returns the vectors that each rank sends and reduces if `left_out` steps back are omitted.
 VectorCounts counts_of(double p, double left_out) {
     const double steps = log2_up(p);
     double results = p;
@@ -166,10 +166,10 @@ FormulaResults cyclic(Values v) {
 // Hoefler and Moor, Energy, memory and runtime tradeoffs, sections 3 and 4. LogGP with o > g: each
 // message costs its sender o + sG and its receiver o. Dynamic energy is e per message and E per
 // byte; memory is d for each message of the busiest rank. `total` adds the static power over the
-// time, once for all ranks. The forms are exact. The paper's tables drop some significant terms (an
-// o for each level of k-ary trees, levels of complete trees). Their values are also given, as
-// time_table and time_complete. Times are in microseconds, energies in microjoules, G in
-// microseconds per byte.
+// time, once for all ranks. The forms are exact. The paper's tables drop some significant terms: an
+// o for each level of k-ary trees, and levels of complete trees. The results time_table and
+// time_complete are the values of these tables. Times are in microseconds, energies in microjoules,
+// G in microseconds per byte.
 
 constexpr const char* kHoefler = "Hoefler and Moor, section 3.1";
 constexpr std::array<FormulaArgument, 10> machine_with(FormulaArgument more) {
@@ -277,7 +277,7 @@ FormulaResults kary_tree_personalised(Values v) {
     return results;
 }
 
-/// `time` is as printed: below the root, a level more sends its blocks than there is.
+/// `time` is as printed: it counts blocks of one level more than there is below the root.
 /// `time_complete` is exact for complete trees. `dynamic` has the messages of p ranks; the printed
 /// energy has those of a complete tree.
 FormulaResults pipelined_tree_personalised(Values v) {

@@ -22,7 +22,8 @@ namespace weft::lab {
 struct CostParameters {
     std::string name;
     ModelParameters wire;
-    /// If set, replaces `wire`: separate costs of local puts, remote puts and NICs. Has no ranks.
+    /// If set, replaces `wire`: separate costs of local puts, remote puts and NICs. Its node_of is
+    /// empty.
     std::optional<plan::Machine> machine;
     plan::MeasuredCosts measured;         ///< costs from which `machine` is made
     double message_pj = 0;                ///< energy of a message, without its bytes
@@ -34,12 +35,11 @@ struct CostParameters {
 /// Returns the named sets: infiniband-2007, archer-xc30-min, archer-xc30-median.
 [[nodiscard]] std::span<const CostParameters> named_parameters();
 
-/// Sets one of the keys below from its text.
+/// Sets the parameter `key` from the text of its value. docs/selection.md lists the keys.
 [[nodiscard]] base::Result<void> set_parameter(CostParameters& parameters, std::string_view key,
                                                std::string_view value);
 
-/// Parses lines `key value`; # starts a comment. Keys: those of set_parameter() and, for machines
-/// with local and remote costs, those of plan/select/measured_costs.cpp. A failure names the line.
+/// Parses lines `key value`; # starts a comment. A failure names the line.
 [[nodiscard]] base::Result<CostParameters> parse_parameters(std::string_view name,
                                                             std::string_view text);
 

@@ -44,6 +44,7 @@ Oracle::Oracle(CallFacts facts, Rank rank) : facts_(std::move(facts)), rank_(ran
     header.size = facts_.size;
     header.root = facts_.root;
     header.units = traits().blocks() ? static_cast<std::uint32_t>(facts_.size) : 1;
+    // A v-collective has the contract of the collective with equal blocks.
     const plan::Contract& contract =
         collectives::contract(collectives::traits_of(traits().even).name);
     const plan::UnitRange input = contract.input_of(header);

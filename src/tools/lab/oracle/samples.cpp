@@ -76,7 +76,7 @@ T value_of(Draw draw) {
                 static_cast<std::uint32_t>(bits >> 32)};
     } else if constexpr (std::is_same_v<T, bool>) {
         return bits % 2 == 1;
-    } else if constexpr (kIsNarrow<T>) {  // these types have few bits of precision
+    } else if constexpr (kIsNarrow<T>) {
         return T(draw.may_be_zero && bits >> 60 == 0 ? 0.0F : bits % 3 == 0 ? 2.0F : 1.0F);
     } else if constexpr (kIsPair<T>) {
         T pair;
