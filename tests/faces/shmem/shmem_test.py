@@ -103,7 +103,6 @@ class Interface(unittest.TestCase):
                                        capture_output=True, text=True, check=False)
                 self.assertEqual(ended.returncode == 0, right, f"{call} of {kind}: {ended.stderr}")
 
-
     def test_the_error_names_the_type_without_a_routine(self):
         for call in ("shmem_put(&x, &y, 1, 0)", "shmem_put(SHMEM_CTX_DEFAULT, &x, &y, 1, 0)", "shmem_p(&x, y, 0)",
                      "shmem_atomic_fetch(SHMEM_CTX_DEFAULT, &x, 0)", "shmem_sum_reduce(SHMEM_TEAM_WORLD, &x, &y, 1)",
@@ -250,7 +249,7 @@ class Walks(unittest.TestCase):
             self.assertIn("the child: 0\n", out)
             self.assertIn("shmem_long_put: PE 0: called in a forked child", messages)
 
-    def refuses(self, mode, routines_called):
+    def check_all_refused(self, mode, routines_called):
         """Checks that the library refuses all calls of a mode, and that the mode calls this number of routines."""
         for nodes in (1, 2):
             outcomes, _, _ = self.walk(mode, nodes)
@@ -258,13 +257,13 @@ class Walks(unittest.TestCase):
             self.assertEqual(len(outcomes), routines_called)
 
     def test_counts_that_overflow_are_refused(self):
-        self.refuses("count", 1090)
+        self.check_all_refused("count", 1090)
 
     def test_ranges_past_the_variables_are_refused(self):
-        self.refuses("past", 1089)
+        self.check_all_refused("past", 1089)
 
     def test_elements_after_the_variables_are_refused(self):
-        self.refuses("end", 1388)
+        self.check_all_refused("end", 1388)
 
 
 if __name__ == "__main__":

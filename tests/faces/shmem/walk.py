@@ -2,7 +2,8 @@
 """walk.py - writes a C function for each routine of shmem.h that calls it with the arguments of walk.c.
 
 Holds    Parameters for symmetric memory (SYMMETRIC, `ptr` and `addr`) get the variable `address` of walk.c, other
-         pointers get `private_memory`.
+         pointers get `private_memory`. VALUES has arguments by parameter name, BY_TYPE by type. Routines that match STATUS
+         return a status; routines that match NO_ADDRESS accept any address.
 """
 import re
 

@@ -57,7 +57,7 @@ static int status_of(void (*call)(void)) {
     if (child == 0) {
         alarm(kSeconds);
         call();
-        _exit(77);
+        _exit(77);  // the call has returned
     }
     int status = -1;
     if (child < 0 || waitpid(child, &status, 0) != child) return -1;

@@ -90,25 +90,30 @@ void alltoalls(void) {
     WEFT_SHMEM_RMA(ALLTOALL_TYPE)
 }
 
+// Returns byte i of the source of a PE.
+static char letter(int pe, int i) {
+    return (char)('a' + (pe * 5 + i) % 26);
+}
+
 void collectives_of_bytes(void) {
     // shmem_collectmem() gathers 1 + 2 + ... + pes() bytes.
     static char dest[kPesMax * (kPesMax + 1) / 2], source[16 * kPesMax];
-    for (int i = 0; i < 16 * kPesMax; ++i) source[i] = (char)('a' + (me() * 5 + i) % 26);
+    for (int i = 0; i < 16 * kPesMax; ++i) source[i] = letter(me(), i);
     shmem_sync_all();
     shmem_broadcastmem(SHMEM_TEAM_WORLD, dest, source, 100, 1);
-    CHECK(dest[0] == 'a' + 5 && dest[99] == 'a' + (5 + 99) % 26);
+    CHECK(dest[0] == letter(1, 0) && dest[99] == letter(1, 99));
     shmem_sync_all();
     shmem_collectmem(SHMEM_TEAM_WORLD, dest, source, (size_t)me() + 1);
-    CHECK(dest[0] == 'a' && dest[1] == 'a' + 5 && dest[2] == 'a' + 6);
+    CHECK(dest[0] == letter(0, 0) && dest[1] == letter(1, 0) && dest[2] == letter(1, 1));
     shmem_sync_all();
     shmem_fcollectmem(SHMEM_TEAM_WORLD, dest, source, 7);
-    CHECK(dest[7 * (pes() - 1)] == (char)('a' + (pes() - 1) * 5 % 26));
+    CHECK(dest[7 * (pes() - 1)] == letter(pes() - 1, 0));
     shmem_sync_all();
     shmem_alltoallmem(SHMEM_TEAM_WORLD, dest, source, 3);
-    CHECK(dest[3] == (char)('a' + (5 + 3 * me()) % 26));
+    CHECK(dest[3] == letter(1, 3 * me()));
     shmem_sync_all();
     shmem_alltoallsmem(SHMEM_TEAM_WORLD, dest, source, 1, 2, 3);
-    CHECK(dest[4] == (char)('a' + (5 + 2 * (3 * me() + 1)) % 26));
+    CHECK(dest[3 + 1] == letter(1, 2 * (3 * me() + 1)));  // element 1 of 3 from PE 1
     shmem_sync_all();
 }
 

@@ -5,10 +5,10 @@
 #include "program.h"
 
 void identity(void) {
-    static long ranks, sum;
+    static long number, sum;
     CHECK(me() >= 0 && me() < pes());
-    ranks = me() + 1;
-    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &ranks, 1);
+    number = me() + 1;
+    shmem_long_sum_reduce(SHMEM_TEAM_WORLD, &sum, &number, 1);
     CHECK(sum == (long)pes() * (pes() + 1) / 2);
     shmem_barrier_all();
 }
@@ -67,7 +67,7 @@ void pointers(void) {
 void variables(void) {
     static int in_function = 17;
     static char three_bytes[3] = "ab";
-    if (in_data[0] == 1) CHECK(in_data[4] == 5 && in_program == 0.5 && in_function == 17);
+    CHECK(in_data[0] == 1 && in_data[4] == 5 && in_program == 0.5 && in_function == 17);
     CHECK(in_bss[2999] == 0);
     shmem_barrier_all();
     shmem_int_p(&in_data[2], 1000 + me(), next_pe());

@@ -4,6 +4,7 @@
 
 #include "program.h"
 
+// In elements: size of a block, and distances of blocks in the destination and the source.
 enum { kBlocks = 5, kBlock = 3, kTo = 4, kFrom = 7 };
 
 static unsigned char elements[kBlocks * kFrom * sizeof(long double)];
@@ -129,11 +130,11 @@ void pointers_in_teams(void) {
     CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, &unshared, me()) == NULL);
     for (int pe = 0; pe < pes(); ++pe)
         CHECK(shmem_team_ptr(SHMEM_TEAM_WORLD, &word, pe) == shmem_ptr(&word, pe));
-    const int mates = shmem_team_n_pes(SHMEM_TEAM_SHARED);
-    for (int pe = 0; pe < mates; ++pe) {
-        const int world = shmem_team_translate_pe(SHMEM_TEAM_SHARED, pe, SHMEM_TEAM_WORLD);
-        int* const theirs = shmem_team_ptr(SHMEM_TEAM_SHARED, &word, pe);
-        CHECK(theirs != NULL && theirs == shmem_ptr(&word, world));
+    const int local_pes = shmem_team_n_pes(SHMEM_TEAM_SHARED);
+    for (int pe = 0; pe < local_pes; ++pe) {
+        const int world_pe = shmem_team_translate_pe(SHMEM_TEAM_SHARED, pe, SHMEM_TEAM_WORLD);
+        int* const mapped = shmem_team_ptr(SHMEM_TEAM_SHARED, &word, pe);
+        CHECK(mapped != NULL && mapped == shmem_ptr(&word, world_pe));
     }
 }
 

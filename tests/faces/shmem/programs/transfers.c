@@ -2,7 +2,7 @@
 // transfers.c - puts and gets of every type and size, blocks, strides, single elements.
 #include "program.h"
 
-enum { kCount = 9 };
+enum { kCount = 9, kUntouched = 120 };  // kUntouched exceeds every VALUE and fits every type
 
 // Value that depends on PE and index and fits a signed char.
 #define VALUE(T, pe, i) ((T)((pe)*11 % 50 + (i)))
@@ -68,21 +68,21 @@ void elements(void) {
 }
 
 // Puts every second element to every third element; the elements between do not change.
-#define STRIDED_TYPE(N, T)                                                           \
-    {                                                                                \
-        static T dest[3 * kCount], source[2 * kCount];                               \
-        T got[3 * kCount];                                                           \
-        for (int i = 0; i < 3 * kCount; ++i) dest[i] = got[i] = (T)120;              \
-        for (int i = 0; i < 2 * kCount; ++i) source[i] = VALUE(T, me(), i);          \
-        shmem_barrier_all();                                                         \
-        shmem_##N##_iput(dest, source, 3, 2, kCount, next_pe());                     \
-        shmem_##N##_iget(got, source, 3, 2, kCount, next_pe());                      \
-        shmem_barrier_all();                                                         \
-        for (int i = 0; i < 3 * kCount; ++i) {                                       \
-            CHECK(dest[i] == (i % 3 ? (T)120 : VALUE(T, previous_pe(), i / 3 * 2))); \
-            CHECK(got[i] == (i % 3 ? (T)120 : VALUE(T, next_pe(), i / 3 * 2)));      \
-        }                                                                            \
-        shmem_barrier_all();                                                         \
+#define STRIDED_TYPE(N, T)                                                                  \
+    {                                                                                       \
+        static T dest[3 * kCount], source[2 * kCount];                                      \
+        T got[3 * kCount];                                                                  \
+        for (int i = 0; i < 3 * kCount; ++i) dest[i] = got[i] = (T)kUntouched;              \
+        for (int i = 0; i < 2 * kCount; ++i) source[i] = VALUE(T, me(), i);                 \
+        shmem_barrier_all();                                                                \
+        shmem_##N##_iput(dest, source, 3, 2, kCount, next_pe());                            \
+        shmem_##N##_iget(got, source, 3, 2, kCount, next_pe());                             \
+        shmem_barrier_all();                                                                \
+        for (int i = 0; i < 3 * kCount; ++i) {                                              \
+            CHECK(dest[i] == (i % 3 ? (T)kUntouched : VALUE(T, previous_pe(), i / 3 * 2))); \
+            CHECK(got[i] == (i % 3 ? (T)kUntouched : VALUE(T, next_pe(), i / 3 * 2)));      \
+        }                                                                                   \
+        shmem_barrier_all();                                                                \
     }
 void strided_types(void) {
     WEFT_SHMEM_RMA(STRIDED_TYPE)
@@ -170,7 +170,8 @@ void put_large(void) {
     }
     shmem_barrier_all();
     shmem_int_get(source, dest, count, next_pe());
-    CHECK(source[5] == 15 + me() + 2 && source[count - 1] == (int)(count - 1) * 3 + me() + 2);
+    // The next PE still has this PE's put of round 2.
+    CHECK(source[5] == 5 * 3 + me() + 2 && source[count - 1] == (int)(count - 1) * 3 + me() + 2);
     free(source);
     shmem_free(dest);
 }
