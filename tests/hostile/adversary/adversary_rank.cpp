@@ -103,7 +103,7 @@ class RandomCalls {
 
     /// Puts along a ring: with signals, with a fence between data and flag, and read back.
     void puts() {
-        constexpr std::size_t kWords = 60'000;  // long puts use several cards
+        constexpr std::size_t kWords = 60'000;  // long puts use several NICs
         struct Board {                          // symmetric
             std::uint64_t signal, flag;
             std::array<std::uint64_t, kWords> data;

@@ -181,33 +181,33 @@ ssize_t transfer(const Transfer& call, std::uint64_t flags, bool reports) {
     operation.reports = reports;
     return endpoint.post(std::move(operation), call.to, call.descs, flags);
 }
-/// Transfers with the default flags of the endpoint and the flags `more`.
-ssize_t transfer_by_default(const Transfer& call, std::uint64_t more) {
-    const Endpoint& endpoint = endpoint_of(&call.endpoint->fid);
-    const std::uint64_t flags = endpoint.default_flags() | more;
-    return transfer(call, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
-}
 ssize_t transfer_with_flags(const Transfer& call, std::uint64_t flags) {
     const Endpoint& endpoint = endpoint_of(&call.endpoint->fid);
     return transfer(call, flags, !endpoint.selective() || (flags & FI_COMPLETION) != 0);
 }
+/// Transfers with the default flags of the endpoint and the flags `more`.
+ssize_t transfer_by_default(const Transfer& call, std::uint64_t more) {
+    return transfer_with_flags(call, endpoint_of(&call.endpoint->fid).default_flags() | more);
+}
+
+std::size_t total_bytes(const iovec* buffers, std::size_t count) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < count; ++i) bytes += buffers[i].iov_len;
+    return bytes;
+}
 
 using Word = std::uint64_t;  // address or key at the target
 
+ssize_t write_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count,
+                     fi_addr_t to, Word address, Word key, void* context) {
+    const fi_rma_iov target{address, total_bytes(sources, count), key};
+    return transfer_by_default(
+        {ep, MessageKind::write, sources, count, descs, to, &target, 1, 0, context}, 0);
+}
 ssize_t write(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
               Word address, Word key, void* context) {
     const iovec source{const_cast<void*>(buffer), bytes};
-    const fi_rma_iov target{address, bytes, key};
-    return transfer_by_default(
-        {ep, MessageKind::write, &source, 1, &desc, to, &target, 1, 0, context}, 0);
-}
-ssize_t write_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count,
-                     fi_addr_t to, Word address, Word key, void* context) {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < count; ++i) bytes += sources[i].iov_len;
-    const fi_rma_iov target{address, bytes, key};
-    return transfer_by_default(
-        {ep, MessageKind::write, sources, count, descs, to, &target, 1, 0, context}, 0);
+    return write_vector(ep, &source, &desc, 1, to, address, key, context);
 }
 ssize_t write_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
     return transfer_with_flags({ep, MessageKind::write, m->msg_iov, m->iov_count, m->desc, m->addr,
@@ -236,20 +236,16 @@ ssize_t inject_write_data(fid_ep* ep, const void* buffer, std::size_t bytes, std
     return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &target, 1, data, nullptr},
                     FI_INJECT | FI_REMOTE_CQ_DATA, false);
 }
+ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
+                    Word address, Word key, void* context) {
+    const fi_rma_iov target{address, total_bytes(into, count), key};
+    return transfer_by_default(
+        {ep, MessageKind::read, into, count, descs, from, &target, 1, 0, context}, 0);
+}
 ssize_t read(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr_t from, Word address,
              Word key, void* context) {
     const iovec into{buffer, bytes};
-    const fi_rma_iov target{address, bytes, key};
-    return transfer_by_default(
-        {ep, MessageKind::read, &into, 1, &desc, from, &target, 1, 0, context}, 0);
-}
-ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
-                    Word address, Word key, void* context) {
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < count; ++i) bytes += into[i].iov_len;
-    const fi_rma_iov target{address, bytes, key};
-    return transfer_by_default(
-        {ep, MessageKind::read, into, count, descs, from, &target, 1, 0, context}, 0);
+    return read_vector(ep, &into, &desc, 1, from, address, key, context);
 }
 ssize_t read_message(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
     return transfer_with_flags({ep, MessageKind::read, m->msg_iov, m->iov_count, m->desc, m->addr,
@@ -281,16 +277,15 @@ ssize_t receive(fid_ep* ep, void* buffer, std::size_t bytes, void* desc, fi_addr
 ssize_t receive_message(fid_ep* ep, const fi_msg* m, std::uint64_t) {
     return receive_vector(ep, m->msg_iov, m->desc, m->iov_count, m->addr, m->context);
 }
-ssize_t send(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
-             void* context) {
-    const iovec source{const_cast<void*>(buffer), bytes};
-    return transfer_by_default(
-        {ep, MessageKind::send, &source, 1, &desc, to, nullptr, 0, 0, context}, 0);
-}
 ssize_t send_vector(fid_ep* ep, const iovec* sources, void** descs, std::size_t count, fi_addr_t to,
                     void* context) {
     return transfer_by_default(
         {ep, MessageKind::send, sources, count, descs, to, nullptr, 0, 0, context}, 0);
+}
+ssize_t send(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc, fi_addr_t to,
+             void* context) {
+    const iovec source{const_cast<void*>(buffer), bytes};
+    return send_vector(ep, &source, &desc, 1, to, context);
 }
 ssize_t send_message(fid_ep* ep, const fi_msg* m, std::uint64_t flags) {
     return transfer_with_flags({ep, MessageKind::send, m->msg_iov, m->iov_count, m->desc, m->addr,

@@ -20,11 +20,12 @@ namespace adversary {
 
 /// State of an endpoint for one peer.
 struct Peer {
-    std::unique_ptr<Outbox> outbox;
-    Address address;
+    Outbox outbox;
     int refusals = 0;                 ///< posts to refuse until the peer is connected
     std::set<std::uint64_t> pending;  ///< ids of operations that a fence waits for
     std::set<std::uint64_t> fences;   ///< ids of fenced operations that are not sent yet
+
+    explicit Peer(const Address& address) : outbox(address) {}
 };
 
 /// An operation of this endpoint as origin.

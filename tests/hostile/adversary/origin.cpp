@@ -143,9 +143,7 @@ Peer* Endpoint::peer_at(fi_addr_t to) {
     const Address& address = addresses_->known[to];
     std::unique_ptr<Peer>& peer = peers_[address.nonce];
     if (peer == nullptr) {
-        peer = std::make_unique<Peer>();
-        peer->address = address;
-        peer->outbox = std::make_unique<Outbox>(address);
+        peer = std::make_unique<Peer>(address);
         if (profile_.connects_late) peer->refusals = 1 + static_cast<int>(random_() % 40);
     }
     return peer.get();
@@ -365,7 +363,7 @@ void Endpoint::send_some() {
 }
 
 bool Endpoint::push_pieces(Operation& operation) {
-    if (operation.to->outbox->gone() || operation.lost) {
+    if (operation.to->outbox.gone() || operation.lost) {
         operation.lost = true;
         return true;
     }
@@ -374,7 +372,7 @@ bool Endpoint::push_pieces(Operation& operation) {
         const Header& piece = operation.pieces.back();
         std::span<const std::byte> bytes;
         if (!reads && piece.bytes != 0) bytes = {operation.copy.data() + piece.offset, piece.bytes};
-        if (!operation.to->outbox->push(piece, bytes)) return false;
+        if (!operation.to->outbox.push(piece, bytes)) return false;
         operation.pieces.pop_back();
     }
     return true;

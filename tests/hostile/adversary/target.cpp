@@ -292,12 +292,8 @@ void Endpoint::send_replies() {
     while (!replies_.empty()) {
         const Reply& reply = replies_.front();
         std::unique_ptr<Peer>& peer = peers_[reply.to.nonce];
-        if (peer == nullptr) {
-            peer = std::make_unique<Peer>();
-            peer->address = reply.to;
-            peer->outbox = std::make_unique<Outbox>(reply.to);
-        }
-        if (!peer->outbox->gone() && !peer->outbox->push(reply.header, reply.bytes)) return;
+        if (peer == nullptr) peer = std::make_unique<Peer>(reply.to);
+        if (!peer->outbox.gone() && !peer->outbox.push(reply.header, reply.bytes)) return;
         replies_.pop_front();
     }
 }

@@ -41,14 +41,12 @@ class Survivor {
     Survivor(weft::Team world, unsigned seed)
         : team_(world),
           me_(world.rank()),
-          ranks_(static_cast<std::size_t>(world.size())),
           seed_(seed),
           in_(kCountMax),
           out_(kCountMax),
-          mail_(static_cast<std::uint64_t*>(world.allocate(ranks_ * 2 * sizeof(std::uint64_t)))),
+          mail_(static_cast<std::uint64_t*>(world.allocate(2 * sizeof(std::uint64_t)))),
           counter_(static_cast<std::uint64_t*>(world.allocate(sizeof(std::uint64_t)))) {
-        std::fill(mail_, mail_ + 2 * ranks_, 0);
-        *counter_ = 0;
+        mail_[0] = mail_[1] = *counter_ = 0;
         list_members();
     }
 
@@ -99,8 +97,7 @@ class Survivor {
         if (team_.size() > before) end_wrong("the team has grown");
     }
 
-    /// Finds the ranks of the world in the team, which their processes know. A member that has died
-    /// keeps its former number.
+    /// Collects the world ranks of the members. If a member has died, the former list stays.
     void list_members() {
         try {
             std::vector<std::int64_t> ranks(static_cast<std::size_t>(team_.size()));
@@ -197,7 +194,6 @@ class Survivor {
 
     weft::Team team_;
     Rank me_;  ///< rank in the world
-    std::size_t ranks_;
     std::uint64_t seed_;
     std::vector<std::uint64_t> in_;
     std::vector<std::uint64_t> out_;

@@ -7,8 +7,8 @@
 Goal    After the death of one, two or all but one of 4 to 8 ranks, all survivors finish with the same members within
         5 seconds after the end of their computing time. The launcher's status is the number of dead ranks. The job
         leaves no process and no file.
-Method  survivor_rank.cpp makes checked calls in rounds. Kills come at random moments, half of them at once after the
-        kill before, so that they meet revoke, agree and shrink of the survivors.
+Method  survivor_rank.cpp makes checked calls in rounds. Kills come at random moments. Half of the later kills follow the
+        preceding one immediately, so that they interrupt revoke, agree and shrink of the survivors.
 """
 import argparse
 import os
