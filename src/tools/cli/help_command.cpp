@@ -49,12 +49,13 @@ std::vector<std::string> words(const Names& names) {
     return {names.begin(), names.end()};
 }
 
-/// Returns suggested values of options with equal meaning in all commands.
-std::vector<std::string> suggestions_for(const std::string& option) {
+/// Returns suggested values of a command's option.
+std::vector<std::string> suggestions_for(const std::string& command, const std::string& option) {
     if (option == "--type") return words(base::type_names());
     if (option == "--op") return words(base::op_names());
     if (option == "--provider") return words(run::providers_with_costs());
     if (option == "--bind") return {"none", "core"};
+    if (option == "--objective" && command == "explain") return words(base::kObjectiveNames);
     if (option == "--objective") return {"time", "energy", "memory", "edp"};
     if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp", "lop", "logfp"};
     std::vector<std::string> found;
@@ -71,7 +72,7 @@ std::vector<std::string> suggestions_for(const std::string& option) {
     return found;
 }
 
-Json describe_option(const CLI::Option& option) {
+Json describe_option(const CLI::Option& option, const std::string& command = {}) {
     std::vector<std::string> names;
     for (const std::string& name : option.get_snames()) names.push_back("-" + name);
     for (const std::string& name : option.get_lnames()) names.push_back("--" + name);
@@ -94,7 +95,7 @@ Json describe_option(const CLI::Option& option) {
             {"value", kind},
             {"choices", choices},
             {"suggestions",
-             choices.empty() ? suggestions_for(names.back()) : std::vector<std::string>()},
+             choices.empty() ? suggestions_for(command, names.back()) : std::vector<std::string>()},
             {"range",
              range == std::string::npos ? "" : rule.substr(range + 1, rule.find(']') - range - 1)},
             {"default", fallback},
@@ -104,6 +105,7 @@ Json describe_option(const CLI::Option& option) {
 }
 
 Json describe_command(const CLI::App& command) {
+    const std::string name = command.get_name();
     const std::string text = command.get_footer();
     const std::size_t title = std::min(text.find(lab::kExamplesTitle), text.size());
     std::string footer = text.substr(0, title);
@@ -114,8 +116,8 @@ Json describe_command(const CLI::App& command) {
     Json arguments = Json::array();
     Json options = Json::array();
     for (const CLI::Option* option : command.get_options())
-        (option->get_positional() ? arguments : options).push_back(describe_option(*option));
-    return {{"name", command.get_name()},
+        (option->get_positional() ? arguments : options).push_back(describe_option(*option, name));
+    return {{"name", name},
             {"summary", command.get_description()},
             {"footer", footer},
             {"examples", std::move(examples)},
