@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cost_command.cpp - `weft cost`: time, energy and descriptor memory of a call, counted
-// and by formula.
+// cost_command.cpp - `weft cost`: time, energy and memory of a call, counted and by formula.
 //
 // Idea     Counted numbers come from the programs, the formula next to them from a paper on
 //          algorithms of that shape. Without --algorithm (or with "all"), every algorithm that fits

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// explain_command.cpp - `weft explain`: the algorithm that a call would use, and predicted times
-// of the others.
+// explain_command.cpp - `weft explain`: predicted times of algorithms, and which a call would use.
 //
 // Idea     Calls the runtime's selection for a team that options describe. By default this is a job
 //          of `weft run` on this machine, whose nodes all share its processors. The times of the

@@ -81,8 +81,7 @@ class FitRanks {
     /// shared: processor to which rank 0 and the peers are bound meanwhile. Collective.
     void while_others_sleep(const std::vector<Rank>& peers, const std::function<void()>& work,
                             std::optional<int> shared = {});
-    /// Runs `work` on rank 0 and `peer` with a team of the two; without a peer does nothing.
-    /// Collective.
+    /// Runs `work` on rank 0 and `peer`, if there is one, with a team of the two. Collective.
     void with_pair(std::optional<Rank> peer, const std::function<void(Team)>& work);
     void pause(double seconds);
 
@@ -207,8 +206,7 @@ class PutMeasure {
     [[nodiscard]] std::vector<double> take_flags() { return std::exchange(flags_us_, {}); }
 
   private:
-    /// Method by which a rank waits for a flag: wait_until(), or a loop without or with
-    /// sched_yield().
+    /// How a rank waits for a flag: by wait_until(), or in a loop without or with sched_yield().
     enum class Waits : std::uint8_t { usual, spinning, yielding };
 
     void multicast(PeerTimes& kind, bool blocking);

@@ -3,8 +3,7 @@
 // programs and read their answers.
 //
 // Idea     The programs peer_openmpi and peer_mpich, which perf/ builds beside this executable,
-//          time MPI's collectives with the measuring loop of `weft bench`. weft itself does not
-//          call MPI.
+//          time MPI's collectives with the measuring loop of `weft bench`. weft does not call MPI.
 // Next     src/faces/mpi for the layer (a preloaded library) that serves MPI's collectives.
 #pragma once
 

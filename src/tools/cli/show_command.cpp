@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// show_command.cpp - `weft show`: the programs of a collective in their text form, as a graph, a
-// picture or JSON.
+// show_command.cpp - `weft show`: the programs of a collective as text, a graph, a picture or JSON.
 #include <fmt/format.h>
 
 #include <array>

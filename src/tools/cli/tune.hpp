@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tune.hpp - parts of `weft tune`: its options, the measurement of one point, and measurements for
-// MPI programs.
+// tune.hpp - parts of `weft tune`: options, measurement of a point, and tuning for MPI programs.
 //
 // Next     tools/measure/measuring.hpp for the timing of a batch; plan/select/tuning.hpp for
 //          ranges; run/job/measured_files.hpp for the file's use in jobs.

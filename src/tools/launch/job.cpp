@@ -27,8 +27,7 @@ constexpr auto kGrace = std::chrono::seconds(2);  ///< from SIGTERM to SIGKILL
 /// Exit status of the job if a rank exited with status 0 without joining or leaving it.
 constexpr int kRankLostStatus = 3;
 constexpr int kDeathsMax = 100;  ///< largest exit status that is a number of deaths
-/// Longest delay of the report of a failed rank, while other ranks are ending: one of these may be
-/// the cause.
+/// Longest delay of the report of a failed rank: another rank that is ending may be the cause.
 constexpr auto kCauseWait = std::chrono::milliseconds(500);
 /// Interval between checks of a process that has ended but cannot be reaped yet.
 constexpr auto kReapInterval = std::chrono::milliseconds(20);

@@ -2,8 +2,7 @@
 // job.hpp - one running job: its ranks, the events that it waits for, and its end.
 //
 // Idea     Every event (end of a rank, output, abort, signal) makes a file in one epoll set ready.
-//          epoll returns ready files in the order of the events, so it shows which rank ended
-//          first.
+//          epoll returns ready files in order of events, so it shows which rank ended first.
 // Holds    The first failure decides the status. Then all ranks get SIGTERM and, two seconds later,
 //          SIGKILL. On SIGTERM, ranks that run weft print the waits that block them. The loop never
 //          blocks in a write (output.hpp) or in a wait for the end of a process.

@@ -27,8 +27,7 @@ struct InheritedSignals {
     sigset_t mask = {};
     std::array<Action, 3> actions = {{{SIGPIPE, {}}, {SIGXFSZ, {}}, {SIGCHLD, {}}}};
 
-    /// Restores this state in the calling process: in a rank, between vfork and exec. Makes system
-    /// calls only.
+    /// Restores this state in a new rank, between vfork and exec. Makes system calls only.
     void restore() const;
 };
 

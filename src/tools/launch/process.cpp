@@ -65,8 +65,7 @@ std::optional<bool> thread_is_ending(const std::string& folder) {
     std::ifstream file(folder + "/stat");
     std::string text;
     std::getline(file, text);
-    // The name, in parentheses, may contain any character. The state, five numbers and the
-    // flags follow it.
+    // The name in parentheses may contain any character. State, five numbers and flags follow.
     const std::size_t name_end = text.rfind(')');
     if (name_end == std::string::npos) return std::nullopt;
     std::istringstream fields(text.substr(name_end + 1));

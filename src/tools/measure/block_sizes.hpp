@@ -4,8 +4,7 @@
 // Idea     Uneven blocks grow linearly. Block i of n has (2 i + 1) / (n * n) of the elements: the
 //          first block has 1/n of the mean size, the last almost twice the mean.
 // Holds    Blocks are contiguous and cover each element once, even if these fractions are not whole
-//          numbers of elements. All ranks get equal sizes from equal numbers of elements and
-//          blocks.
+//          numbers of elements. Equal numbers of elements and blocks give equal sizes on all ranks.
 #pragma once
 
 #include <cstdint>

@@ -91,8 +91,7 @@ bool run_trips(Shared& shared, std::uint64_t duration_ns) {
     return true;
 }
 
-/// Body of the second child: answers until the first child ends. Returns false if the deadline has
-/// passed.
+/// Body of the second child: answers until the first child ends. Returns false at the deadline.
 bool answer(Shared& shared) {
     std::atomic<std::uint64_t>& back = shared.back();
     for (std::uint64_t turn = 0; await_turn(shared, shared.turn, turn + 1); turn += 2)

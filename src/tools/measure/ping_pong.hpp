@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ping_pong.hpp - the calibrator: measures the transfer time of a cache line between two
-// processors.
+// ping_pong.hpp - the calibrator: times the transfer of a cache line between two processors.
 //
 // Idea     Two processes, pinned to different processors, alternate in writing one word of shared
 //          memory. Half a round trip is the time of one transfer.
@@ -33,8 +32,7 @@ struct PingPong {
     int second_processor = 0;
 };
 
-/// Fails if there are fewer than two usable processors, a system call fails, or the deadline
-/// passes.
+/// Fails with fewer than two usable processors, at the deadline, or if a system call fails.
 [[nodiscard]] base::Result<PingPong> measure_ping_pong(const PingPongOptions& options = {});
 
 }  // namespace weft::lab

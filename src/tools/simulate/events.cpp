@@ -7,8 +7,7 @@
 //          its bytes pass. The latency is added at the end (cut-through). If ranks have several
 //          lanes, messages and the steps of processors are executed in one order of time
 //          (OrderedRun).
-// Holds    Links serve messages in the order of arrival, so results depend only on the
-//          order of time.
+// Holds    Links serve messages in order of arrival, so results depend only on the order of time.
 #include "tools/simulate/events.hpp"
 
 #include <queue>

@@ -3,8 +3,7 @@
 //
 // Idea     Each lane of a rank becomes a list of operations: send, recv, and calc for a reduction.
 //          An operation requires the previous one. Adjacent waits become receptions with equal
-//          requirements, so they complete in the order of arrival. The next operation requires all
-//          of them.
+//          requirements, so they complete in order of arrival. The next operation requires all.
 // Why      An independent check: another simulator can read the text, and simulate_goal() shares no
 //          code with the engines that read programs. It simulates operations, their requirements,
 //          and one processor for each rank.

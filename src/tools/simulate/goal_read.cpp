@@ -302,8 +302,7 @@ class Reader {
     GoalText goal_;
 };
 
-/// FIFO queues of waiting operations, one for each edge: circular lists, of which `last_` has the
-/// last operation.
+/// FIFO queues of waiting operations, one for each edge: circular lists; `last_` has their ends.
 class Queues {
   public:
     Queues(std::vector<GoalOperation>& operations, std::uint32_t edges)

@@ -119,8 +119,7 @@ void Pieces::rehash() {
     }
 }
 
-/// Each step multiplies two words to double width and folds the halves, so every bit affects
-/// the low bits.
+/// Each step folds the two halves of a product of two words, so every bit affects the low bits.
 std::uint64_t Pieces::hash(const std::uint32_t* words, std::size_t count) {
     std::uint64_t state = 0x9e3779b97f4a7c15U;
     for (std::size_t i = 0; i < count; i += kGrain) {

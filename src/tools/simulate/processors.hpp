@@ -8,10 +8,8 @@
 //          result (lanes.hpp). With several lanes the first one delays the others, so the order of
 //          time is necessary. It is also necessary for NICs that ranks of a node share: messages
 //          enter a NIC one after the other.
-// Holds    The order equals that of GOAL's reader (tools/simulate/goal_read.cpp), so both give
-//          the same times.
-// Next     generic.cpp delivers at once; tools/simulate/events.cpp delivers over ports and
-//          links.
+// Holds    The order equals that of GOAL's reader (goal_read.cpp), so both give the same times.
+// Next     generic.cpp delivers at once; events.cpp delivers over ports and links.
 #pragma once
 
 #include <algorithm>

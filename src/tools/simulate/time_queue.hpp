@@ -114,8 +114,7 @@ class TimeQueue {
         spread(end_of(spread_.front().time, lowest - 1));
     }
 
-    /// Sorts the front. Up to kFew entries are sorted by counting, which avoids mispredicted
-    /// branches.
+    /// Sorts the front: up to kFew entries by counting, which avoids mispredicted branches.
     void sort_front() {
         sorted_ = true;
         const std::size_t count = front_.size();

@@ -28,8 +28,7 @@ class TimeSlots {
     /// Removes all slots.
     void clear() { end_ = 0; }
 
-    /// Lays out slots for times from `first` to `last` at least, but not from `end` on. There must
-    /// be no entries.
+    /// Lays out slots for times from `first` to at least `last`, before `end`. The table is empty.
     void lay_out(Bits first, Bits last, Bits end, std::size_t entries) {
         const std::size_t count = std::bit_ceil(std::clamp(entries, kWord, kSlotsMax));
         start_ = first;

@@ -52,8 +52,7 @@
 namespace weft::plan {
 
 [[nodiscard]] std::string to_text(const Program& program);
-/// Returns all programs as one file. Each rank repeats only header lines that differ from the
-/// first program's.
+/// Returns all programs as one file. Later ranks repeat only header lines that differ.
 [[nodiscard]] std::string to_text(std::span<const Program> programs);
 [[nodiscard]] std::string to_text(const Program& program, const Step& step);
 

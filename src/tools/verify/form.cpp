@@ -114,8 +114,7 @@ class FormCheck {
         return {};
     }
 
-    /// Checks that lanes cover the steps in order, and that loops are within a lane and
-    /// do not nest.
+    /// Checks that lanes cover the steps in order, and that loops are in one lane and do not nest.
     std::string lanes() const {
         if (std::string defect = window(); !defect.empty()) return defect;
         std::uint64_t next = 0;

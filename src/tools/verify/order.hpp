@@ -7,8 +7,7 @@
 //          and no further than the first step.
 // Why      Almost all queries are about two steps of one lane. Vector clocks would cost a word for
 //          each lane and wait: gigabytes for thousands of ranks.
-// Holds    A raise is executed before its wait, so the numbers are one order that the programs
-//          allow.
+// Holds    A raise runs before its wait, so the numbers are one order that the programs allow.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +37,7 @@ struct Access {
 
 class Order;
 
-/// Reads of a unit since its last write. Of successive reads by one lane, only the one that ends
-/// last is kept.
+/// Reads of a unit since its last write; of successive reads by one lane, the one that ends last.
 class Reads {
   public:
     void add(const Access& read, const Order& order);
@@ -48,8 +46,7 @@ class Reads {
         first_ = {};
         if (more_) more_->clear();
     }
-    /// Returns the first read that may not have ended when the current step of `lane` starts, or
-    /// nullptr.
+    /// Returns the first read that may be active when `lane` starts its current step, or nullptr.
     [[nodiscard]] const Access* find_unfinished(Order& order, std::uint32_t lane) const;
 
   private:

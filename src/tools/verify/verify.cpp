@@ -151,8 +151,7 @@ void set_counts(const VerifyInput& input, const Execution& execution, Verdict& v
             std::max<std::uint64_t>(verdict.descriptors_max, program.descriptors());
 }
 
-/// Sets verdict.synchronizing. Fails if the programs do not synchronize, but are declared or
-/// required to.
+/// Sets verdict.synchronizing. Fails if the programs are declared or required to be, but are not.
 bool check_synchronizing(const VerifyInput& input, const Execution& execution, Verdict& verdict,
                          Reason& reason) {
     const Program& first = input.programs.front();

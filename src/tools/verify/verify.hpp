@@ -30,8 +30,7 @@ struct VerifyInput {
     std::uint64_t elements = 1;          ///< elements of the buffer that is cut into units
     std::uint32_t element_bytes = 8;
     bool in_place = true;  ///< also execute with input == output
-    /// Also execute twice with input == output on half of the ranks: first the odd, then the even
-    /// ranks.
+    /// Also execute twice with input == output on half of the ranks: the odd, then the even ones.
     bool mixed = false;
     /// Number of ranks up to which "exactly once" is proved by counting leaves, if rank order does
     /// not prove it. For more ranks, sums of random 61-bit weights are compared, with an error

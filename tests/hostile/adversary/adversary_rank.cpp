@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// adversary_rank.cpp - makes collectives, one-sided calls and teams over the adversary, for many
-// seeds.
+// adversary_rank.cpp - makes random collectives, one-sided calls and teams over the adversary.
 //
 // usage: weft_adversary_rank [--notify STRATEGY,...] [--first-seed S] [--seeds N] [--rounds N]
 //

@@ -278,8 +278,7 @@ class Traffic {
     std::string problem_;
 };
 
-/// Ends the process without destructors: closing ports with puts in flight would print other
-/// messages.
+/// Ends the process without destructors, which would print messages for puts in flight.
 [[noreturn]] void end_with(const std::string& problem) {
     [[maybe_unused]] const ssize_t done = ::write(STDERR_FILENO, problem.data(), problem.size());
     std::_Exit(problem.empty() ? 0 : 1);

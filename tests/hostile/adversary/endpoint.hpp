@@ -4,8 +4,7 @@
 // Idea     A write waits at its origin for a random number of polls. Then the origin reads the
 //          source and sends it in pieces to the target's mailbox. At the target each piece waits
 //          again, may be cut into parts, and is delivered at a random time that the promised order
-//          permits. Completions wait, too. So events are late and reordered as far as the profile
-//          permits.
+//          permits. Completions wait, too. So events come as late and reordered as permitted.
 // Holds    All functions are called under the domain's lock.
 #pragma once
 
@@ -120,8 +119,7 @@ class Endpoint {
     [[nodiscard]] int draw_delay();
     [[nodiscard]] Peer* peer_at(fi_addr_t to);
     [[nodiscard]] bool must_retry(Peer& peer);
-    /// Checks an operation against the profile. Returns 0 or a negative error; a broken rule ends
-    /// the process.
+    /// Checks an operation by the profile. Returns 0 or an error code. Violations end the process.
     [[nodiscard]] int check(Operation& operation, void** descs, std::uint64_t flags);
     [[nodiscard]] int check_sources(Operation& operation, void** descs);
     void hold_or_release(Operation& operation, std::uint64_t flags);

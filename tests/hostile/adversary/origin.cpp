@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// origin.cpp - functions of an endpoint as origin: posts operations, and sends and completes them
-// later.
+// origin.cpp - functions of an endpoint as origin: posts, later sends and completes operations.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>

@@ -47,8 +47,7 @@ class Report {
     void set_profile(const std::string& profile) { profile_ = profile; }
     [[nodiscard]] const std::string& profile() const { return profile_; }
 
-    /// Appends a line "PROFILE TAB TEXT" by one system call, because several processes write to the
-    /// file.
+    /// Appends a line "PROFILE TAB TEXT" by one system call: several processes write to the file.
     void line(const std::string& text) const {
         const char* path = std::getenv("ADVERSARY_REPORT");
         if (path == nullptr || *path == 0) return;

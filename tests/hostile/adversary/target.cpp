@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// target.cpp - functions of an endpoint as target: receives pieces, and delivers and reports them
-// later.
+// target.cpp - functions of an endpoint as target: receives, later delivers and reports pieces.
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
@@ -151,8 +150,7 @@ void Endpoint::deliver_some() {
 
 void Endpoint::deliver(std::size_t index) {
     PendingPiece& piece = pending_[index];
-    // Sometimes cuts the piece: the rest is delivered at another time, before or after later
-    // pieces.
+    // Sometimes cuts the piece: the rest is delivered before, between or after later pieces.
     const std::size_t min_bytes = profile_.whole_words ? 16 : 2;
     if (piece.bytes.size() >= min_bytes && piece.header.kind != MessageKind::send && chance(3)) {
         count_trick(Trick::delivered_in_parts);

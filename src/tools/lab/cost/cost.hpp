@@ -29,8 +29,7 @@ struct Programs {
     const Stages* stages = nullptr;  ///< nullptr: the algorithm has no form in stages
     std::vector<Rank> node_of = {};  ///< node of each rank; empty: all ranks are on one node
     std::function<base::Result<Program>(Rank)> program_of;
-    /// Returns the number of successive calls that have put targets at the same time, for calls
-    /// between nodes.
+    /// Returns how many successive calls between nodes have put targets at the same time.
     std::function<std::uint32_t()> banks = {};
 };
 

@@ -22,8 +22,7 @@ namespace weft::lab {
 struct CostParameters {
     std::string name;
     ModelParameters wire;
-    /// If set, replaces `wire`: separate costs of local puts, remote puts and NICs. Its node_of is
-    /// empty.
+    /// If set, replaces `wire`: costs of local puts, remote puts and NICs. Its node_of is empty.
     std::optional<plan::Machine> machine;
     plan::MeasuredCosts measured;         ///< costs from which `machine` is made
     double message_pj = 0;                ///< energy of a message, without its bytes

@@ -27,8 +27,7 @@ struct TunedPoint {
 /// Largest factor between the size of a point and a size that uses it.
 inline constexpr std::uint64_t kReach = 4;
 
-/// Returns the choices in order of case and size. Of several points with the same case and size,
-/// uses the last.
+/// Returns the choices in order of case and size. If these are equal, uses the last point.
 [[nodiscard]] std::vector<plan::TunedChoice> choices_of(std::span<const TunedPoint> points);
 
 }  // namespace weft::lab
