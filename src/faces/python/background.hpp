@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // background.hpp - drives a runtime's started calls while the program computes.
 //
-// Idea     Peers on other nodes may wait for this rank's library at any time, for example in a
-//          flush. So the thread also polls when no call is in flight, at longer intervals.
+// Idea     A thread polls the runtime. Peers on other nodes may need this rank to poll at any time,
+//          for example for a flush, so the thread also polls, less often, without a call in flight.
 // Why      WEFT_PROGRESS=thread starts such a thread, but a package can neither set a variable of
 //          its program nor pass settings to weft_init_threads().
 // Holds    The thread never needs the global interpreter lock, unless a Python operation exists.
@@ -46,7 +46,7 @@ class BackgroundDriver {
     }
     void completed() { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
 
-    /// A thread of the program drives the runtime itself; this thread only sleeps meanwhile.
+    /// Stops the polling while it exists, because a thread of the program polls.
     class Pause {
       public:
         explicit Pause(BackgroundDriver& driver) : driver_(driver) { ++driver_.pauses_; }
@@ -60,21 +60,21 @@ class BackgroundDriver {
 
   private:
     using Duration = std::chrono::microseconds;
-    static constexpr Duration kSleep{50};           // between polls while calls are in flight
-    static constexpr Duration kSleepWithout{1000};  // between polls without calls
-    static constexpr Duration kSleepIdle{10'000};   // when started() has to wake the thread
+    static constexpr Duration kSleepWithCalls{50};
+    static constexpr Duration kSleepWithoutCalls{1000};
+    static constexpr Duration kSleepIdle{10'000};  // unless started() wakes the thread
     static constexpr int kPollsBeforeIdle = 1000;
 
     [[nodiscard]] bool has_calls() const { return in_flight_.load(std::memory_order_relaxed) > 0; }
 
     void drive(const std::stop_token& stop) {
         ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default would more than double short sleeps
-        int polls_without = 0;
+        int polls_without_calls = 0;
         while (!stop.stop_requested()) {
             if (pauses_.load(std::memory_order_relaxed) == 0) weft_progress(runtime_);
-            polls_without = has_calls() ? 0 : polls_without + 1;
-            if (polls_without < kPollsBeforeIdle) {
-                std::this_thread::sleep_for(has_calls() ? kSleep : kSleepWithout);
+            polls_without_calls = has_calls() ? 0 : polls_without_calls + 1;
+            if (polls_without_calls < kPollsBeforeIdle) {
+                std::this_thread::sleep_for(has_calls() ? kSleepWithCalls : kSleepWithoutCalls);
                 continue;
             }
             std::unique_lock lock(mutex_);

@@ -25,7 +25,7 @@ std::optional<weft_type> integer_of(bool is_signed, std::size_t bytes) {
 }
 
 std::optional<weft_type> pair_of(std::string_view format, std::size_t bytes) {
-    // T{d:value:i:index:4x}: removes names and padding.
+    // Removes names and padding: "d:value:i:index:4x" becomes "di".
     std::string codes;
     bool in_name = false;
     for (const char c : format) {
@@ -53,8 +53,7 @@ std::optional<weft_type> pair_of(std::string_view format, std::size_t bytes) {
     return std::nullopt;
 }
 
-}  // namespace
-
+/// Returns nothing if weft lacks the type.
 std::optional<weft_type> type_of_format(const char* format, std::size_t bytes) {
     if (format == nullptr) return WEFT_UINT8;  // bytes, by the protocol
     std::string_view text = format;
@@ -95,11 +94,22 @@ std::optional<weft_type> type_of_format(const char* format, std::size_t bytes) {
     }
 }
 
+}  // namespace
+
+weft_type element_type(const Py_buffer& view, const char* name) {
+    if (const auto type = type_of_format(view.format, static_cast<std::size_t>(view.itemsize)))
+        return *type;
+    const std::string format = view.format;
+    refuse(std::string(name) + ": weft has no type for elements of format '" + format + "'" +
+           (format.starts_with('T') ? "; pairs need numpy.dtype(..., align=True)" : ""));
+}
+
 const char* name_of(weft_type type) {
     return kTypeNames.at(static_cast<std::size_t>(type));
 }
 
-BufferView::BufferView(py::handle object, const char* name, bool writable) {
+// The delegation makes the destructor release view_ if this constructor throws.
+BufferView::BufferView(py::handle object, const char* name, bool writable) : BufferView() {
     py::object adapted;
     std::optional<weft_type> type;
     if (PyObject_CheckBuffer(object.ptr()) == 0) {
@@ -112,19 +122,11 @@ BufferView::BufferView(py::handle object, const char* name, bool writable) {
     const int flags = PyBUF_FORMAT | PyBUF_C_CONTIGUOUS | (writable ? PyBUF_WRITABLE : 0);
     if (PyObject_GetBuffer(object.ptr(), &view_, flags) != 0) {
         PyErr_Clear();
-        attribute_of("weft._buffers", "refuse")(object, name, writable);
+        attribute_of("weft._buffers", "require_accessible")(object, name, writable);
         refuse(std::string(name) + ": the object gives no access to its memory");
     }
-    const auto bytes = static_cast<std::size_t>(view_.itemsize);
-    if (!type) type = type_of_format(view_.format, bytes);
-    if (!type) {
-        const std::string format = view_.format;
-        PyBuffer_Release(&view_);
-        refuse(std::string(name) + ": weft has no type for elements of format '" + format + "'" +
-               (format.starts_with('T') ? "; pairs need numpy.dtype(..., align=True)" : ""));
-    }
-    type_ = *type;
-    count_ = bytes == 0 ? 0 : static_cast<std::size_t>(view_.len) / bytes;
+    type_ = type ? *type : element_type(view_, name);
+    count_ = view_.itemsize == 0 ? 0 : static_cast<std::size_t>(view_.len / view_.itemsize);
 }
 
 bool BufferView::view_tensor(py::handle object, bool writable) {

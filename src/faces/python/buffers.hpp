@@ -27,7 +27,7 @@ class BufferView {
     static BufferView input(py::handle object, const char* name);
     static BufferView output(py::handle object, const char* name);
     /// Views the memory from the first to the last of several buffers of one type. starts: receives
-    /// the start of each in elements; those of empty buffers are 0.
+    /// each buffer's start, in elements from data(); 0 for empty buffers.
     static BufferView spanning(std::vector<BufferView> parts, const char* name,
                                std::vector<std::size_t>& starts);
 
@@ -45,7 +45,7 @@ class BufferView {
     bool view_tensor(py::handle object, bool writable);
 
     Py_buffer view_{};
-    std::vector<BufferView> parts_;  ///< of spanning()
+    std::vector<BufferView> parts_;  ///< the buffers of spanning(), which this object keeps alive
     std::size_t count_ = 0;
     weft_type type_ = WEFT_UINT8;
 };
@@ -56,8 +56,9 @@ struct CallObjects {
     py::object operation;
 };
 
-/// Returns the type of elements with this format of the buffer protocol; nothing if weft lacks it.
-std::optional<weft_type> type_of_format(const char* format, std::size_t bytes);
+/// Returns the type of a buffer's elements from their format in the buffer protocol. Raises
+/// weft.Error if weft lacks the type. name: the argument, for messages.
+weft_type element_type(const Py_buffer& view, const char* name);
 
 /// Returns the name of a type, for messages.
 const char* name_of(weft_type type);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// calls.hpp - collective calls in three forms: blocking, started and persistent.
+// calls.hpp - collective calls in the forms blocking, started, eager and persistent.
 //
-// Idea     The start functions of both non-blocking forms have equal parameters, so a call is
-//          written once. A blocking call is a started call that is waited for.
+// Idea     weft's functions for started and persistent calls have equal parameters, so each call is
+//          written once. A blocking call starts a call and waits.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace weft::python {
 
-/// eager: a started call that may be complete at once.
+/// eager: a started call that returns None, not a request, if it completes in microseconds.
 enum class CallForm { blocking, started, eager, persistent };
 
 /// A started or persistent call. Keeps its buffers alive.
@@ -44,7 +44,7 @@ class RequestObject {
     bool counted_;  ///< the job's background thread counts this call
 };
 
-/// The argument weft.IN_PLACE.
+/// Returns weft.IN_PLACE.
 py::object in_place();
 
 /// Starts or makes the calls of one object (a team, neighbors) in one form.
@@ -167,7 +167,7 @@ class NeighborCalls : CallMaker {
     std::shared_ptr<NeighborsObject> neighbors_;
 };
 
-/// Blocks around each member of a grid.
+/// Exchanges of blocks between each member of a grid and all members around it.
 class StencilObject {
   public:
     StencilObject(std::shared_ptr<TeamHandle> team, const std::vector<int>& extents,
@@ -203,7 +203,8 @@ struct BlockCounts {
 
     /// counts_argument: `n` counts. displacements: None if blocks are contiguous.
     BlockCounts(const py::object& counts_argument, const py::object& displacements, std::size_t n);
-    /// The same for the argument `name`, which may be a list of `n` buffers without counts.
+    /// buffers: the argument `name`: one buffer, or a list of `n` buffers, whose sizes are the
+    /// counts; the two other arguments must then be None.
     BlockCounts(const py::object& buffers, const char* name, const py::object& counts_argument,
                 const py::object& displacements, std::size_t n);
     /// Returns the end of the last block, in elements.
@@ -215,12 +216,12 @@ struct BlockCounts {
     void require_inside(const BufferView& buffer, const char* name) const;
 };
 
-/// Views both buffers of a call. If recv is None, makes it by result_like(). own_block: start of
-/// this rank's block of recv, in elements; a send that is this block means a call in place.
+/// Views both buffers of a call. If recv is None, makes it by result_like(). own_block: index of
+/// this rank's block of recv; a send that is this block means a call in place.
 CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n,
                       std::optional<std::size_t> own_block = std::nullopt);
-/// Does view_both() for a v-call of rank `rank` whose send or recv may be a list. sent, received:
-/// the blocks, or nullptr if only the other buffer has blocks.
+/// Views both buffers of a v-call, as view_both(). sent, received: the blocks of send and of recv,
+/// whose lists move to the result; nullptr if only the other buffer has blocks. rank: the caller.
 CallObjects view_blocks(py::object& send, py::object& recv, BlockCounts* sent,
                         BlockCounts* received, std::size_t rank);
 

@@ -12,7 +12,7 @@
 namespace weft::python {
 namespace {
 
-/// Runs Python code on a thread of weft. Returns 0, or 1 if it raised an exception.
+/// Runs Python code on a thread of weft. Returns 0, or 1 if it raised `exception`.
 template <typename Body>
 int run(py::object& exception, Body body) noexcept {
     const py::gil_scoped_acquire held;

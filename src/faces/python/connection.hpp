@@ -9,14 +9,15 @@
 
 namespace weft::python {
 
-/// A Python function allgather(mine: bytes) -> bytes of all ranks, in rank order.
+/// A Python function allgather(mine: bytes), which returns the bytes of all ranks in rank order.
 class RankExchange {
   public:
     explicit RankExchange(py::function function) : function_(std::move(function)) {}
     /// Sets the number of ranks whose data each call returns.
     void expect(std::size_t ranks) { ranks_ = ranks; }
 
-    /// The function `allgather` of weft_bootstrap; arg: a RankExchange.
+    /// Calls the Python function for weft_team_create(). arg: a RankExchange. Returns 0, or 1 if
+    /// the function failed.
     static int call(void* arg, const void* mine, void* all, std::size_t bytes) noexcept;
     /// Returns the exception that ended the last call, and forgets it; null if there was none.
     py::object take_exception() { return std::exchange(exception_, {}); }
@@ -28,13 +29,15 @@ class RankExchange {
     std::size_t ranks_ = 0;
 };
 
-/// Functions of a job that has no launcher of weft's. They must work until the job has ended.
+/// Python functions that connect the ranks of a job without PMIx. Threads of weft call them until
+/// the job has ended.
 struct Connection {
     RankExchange allgather;
     py::function barrier_start;  ///< starts a barrier; does not wait
     py::function barrier_test;   ///< returns True if all ranks have started the barrier
 
-    /// Joins the job with WEFT_THREADS_MULTIPLE. Call it without the global interpreter lock.
+    /// Joins the job with WEFT_THREADS_MULTIPLE. The caller must not hold the global interpreter
+    /// lock.
     weft_status join(int rank, int size, weft_runtime** out);
 
   private:

@@ -8,7 +8,7 @@
 namespace weft::python {
 namespace {
 
-constexpr int kShortTests = 32;  // about a microsecond
+constexpr int kShortTests = 32;  // with the GIL held; they take about a microsecond
 
 bool several_threads(const std::string& threads) {
     if (threads != "single" && threads != "multiple")
@@ -16,9 +16,9 @@ bool several_threads(const std::string& threads) {
     return threads == "multiple";
 }
 
-/// Drives calls until *request is complete, or for `limit`. Yields the processor, and sleeps
-/// between polls when nothing has happened for kPolling: processes of torch have more threads than
-/// the ranks that weft counts, and a thread that never sleeps gets the processor late.
+/// Drives calls until *request is complete, or for `limit`. Yields the processor between polls, and
+/// sleeps when nothing has happened for kPolling: torch runs more threads than the ranks that weft
+/// counts, and the scheduler delays a thread that never sleeps.
 weft_status poll_and_sleep(weft_request** request, std::chrono::nanoseconds limit) {
     using Clock = std::chrono::steady_clock;
     constexpr std::chrono::microseconds kPolling{100}, kSleep{20}, kWork{3};
@@ -29,7 +29,7 @@ weft_status poll_and_sleep(weft_request** request, std::chrono::nanoseconds limi
         const weft_status status = weft_test(request, &done);
         if (done != 0 || status != WEFT_OK) return status;
         const auto now = Clock::now();
-        if (now - before > kWork) last_work = now;  // such a test has copied or reduced data
+        if (now - before > kWork) last_work = now;  // a long test has copied or reduced data
         if (now - begin > limit) return WEFT_ERR_TIMEOUT;
         if (now - last_work < kPolling)
             std::this_thread::yield();
@@ -61,7 +61,7 @@ JobObject::JobObject(int rank, int size, Connection connection)
 JobObject::~JobObject() {
     if (!is_open()) return;
     if (::getpid() != process_) (void)background_.release();  // a forked child has no such thread
-    // Peers may still write to buffers of calls in flight, so these stay until the process ends.
+    // Leaked: peers may write to these buffers until the process ends.
     new std::vector<Leftover>(std::move(leftovers_));
     new std::vector<KeptBuffer>(std::move(kept_));
     (void)connection_.release();
@@ -125,7 +125,7 @@ bool JobObject::end_context(weft_team* context) {
 }
 
 void JobObject::sweep() {
-    // Other threads and destructors of objects may add leftovers meanwhile.
+    // Iterates over a copy: other threads and destructors may add leftovers meanwhile.
     for (Leftover& leftover : std::exchange(leftovers_, {})) {
         int ended = 1;
         if (leftover.is_context)

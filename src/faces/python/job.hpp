@@ -4,7 +4,7 @@
 // Idea     Short calls keep the global interpreter lock (GIL); waits release it. A wait is cut into
 //          slices, and Python's signal handlers run between them, so KeyboardInterrupt ends a wait.
 // Holds    A call in flight whose Python object is gone stays in the job's list with its buffers
-//          until it is complete. The list is swept by later calls.
+//          until it is complete. Later calls remove complete calls from the list.
 //          When a Python operation exists, all calls release the GIL: the thread that runs the
 //          operation needs it, and may hold the engine's lock.
 #pragma once
@@ -55,12 +55,13 @@ class JobObject {
     /// Takes a call in flight and its buffers until the call is complete. counted: background()
     /// counts the call.
     void abandon(weft_request* request, CallObjects objects, bool counted = false);
-    // context: a context, or nullptr for all teams, which share a quiet().
-    /// Keeps the buffer of a put or get in flight until a quiet().
+    /// Keeps the buffer of a put or get in flight until a quiet(). context: the context of the
+    /// call, or nullptr for calls through teams, which share one quiet().
     void keep_until_quiet(const weft_team* context, BufferView buffer) {
         kept_.emplace_back(context, std::move(buffer));
     }
-    /// Does `wait`, which includes a quiet(), and then releases the buffers kept before it.
+    /// Calls `wait`, which does a quiet() and returns a status, then releases the buffers that were
+    /// kept before.
     template <typename Wait>
     void quiet(const weft_team* context, Wait wait) {
         auto mine = take_kept(context);
@@ -71,13 +72,15 @@ class JobObject {
             throw;
         }
     }
-    /// Ends a context or drops a team when the runtime is free for a call.
+    /// Ends a context, or drops a team, at the next call.
     void drop(weft_team* team, bool is_context);
-    /// Raises KeyboardInterrupt if the user interrupts before all members have come.
+    /// Waits until all members have entered the collective call that follows. This wait can be
+    /// interrupted (KeyboardInterrupt); the call itself cannot.
     void meet(weft_team* team);
 
   private:
     friend class RuntimeCall;
+    /// A request to free, or a team or context to end; the other pointer is null.
     struct Leftover {
         weft_request* request;
         weft_team* team;
@@ -93,15 +96,15 @@ class JobObject {
     weft_runtime* runtime_ = nullptr;
     bool multiple_;
     const pid_t process_;
-    std::unique_ptr<Connection> connection_;  // may be null
+    std::unique_ptr<Connection> connection_;  // null if a launcher connects the job
     std::unique_ptr<BackgroundDriver> background_;
     bool busy_ = false;  // a call is running; guarded by the GIL
     std::vector<Leftover> leftovers_;
     std::vector<KeptBuffer> kept_;
 };
 
-/// A call into the library. Refuses a second call of a single-threaded runtime, from an operation
-/// or from another thread during a wait.
+/// Marks the runtime as busy during a call. Raises weft.Error for a second call of a
+/// single-threaded runtime, made by an operation, or by another thread during a wait.
 class RuntimeCall {
   public:
     explicit RuntimeCall(JobObject& job);
@@ -154,7 +157,8 @@ weft_status wait_interruptibly(Wait wait, std::optional<double> limit_s = std::n
 }
 
 /// Drives all calls until *request is complete, or until the limit (seconds) has passed. Returns
-/// the call's status, or WEFT_ERR_TIMEOUT. background: of the job, or nullptr.
+/// the call's status, or WEFT_ERR_TIMEOUT. background: the job's thread, paused for the wait; may
+/// be null.
 weft_status drive_until_complete(BackgroundDriver* background, weft_request** request,
                                  std::optional<double> limit_s = std::nullopt);
 
@@ -165,10 +169,10 @@ bool completes_shortly(JobObject& job, weft_request** request);
 /// Waits for *request. If an exception ends the wait, the job takes the request and `objects`.
 weft_status wait_for_request(JobObject& job, weft_request** request, CallObjects& objects);
 
-/// A team, or the world.
+/// A team, the world, or a context.
 class TeamHandle : public std::enable_shared_from_this<TeamHandle> {
   public:
-    /// parent: the team if this is a context.
+    /// owned: the destructor drops the team. parent: the team of a context, which it keeps alive.
     TeamHandle(std::shared_ptr<JobObject> job, weft_team* team, bool owned,
                std::shared_ptr<TeamHandle> parent = nullptr);
     ~TeamHandle();
@@ -183,7 +187,7 @@ class TeamHandle : public std::enable_shared_from_this<TeamHandle> {
     [[nodiscard]] int size() const { return size_; }
     [[nodiscard]] std::size_t members() const { return static_cast<std::size_t>(size_); }
 
-    /// Each returns the new team, or nothing on ranks that are not in one. Collective.
+    /// Each returns the new team, or null on ranks that are not in one. Collective.
     [[nodiscard]] std::shared_ptr<TeamHandle> split(int color, int key);
     [[nodiscard]] std::shared_ptr<TeamHandle> split_node();
     // See weft/failures.h. agree() returns the word and the number of dead members.

@@ -24,7 +24,7 @@ struct WordValue {
     }
 };
 
-/// Calls `use` with a value of the type of words.
+/// Calls `use` with a zero of the type of a word.
 template <typename Use>
 auto with_type(weft_type type, Use use) {
     switch (type) {

@@ -106,16 +106,16 @@ void define_reductions(Class& calls) {
     const py::object none = py::none();
     calls
         .def("allreduce", &TeamCalls::allreduce, arg("send"), arg("recv") = none, arg("op") = 0,
-             "Combines send of all ranks, element by element, on all ranks.\n\nrecv: the result, "
-             "of send's type and size; made if it is None, and send itself in place.")
+             "Combines send of all ranks, element by element, on all ranks. Returns recv.\n\nrecv: "
+             "receives the result, with send's type and size. None: a new buffer; send: in place.")
         .def("reduce", &TeamCalls::reduce, arg("send"), arg("recv") = none, arg("op") = 0,
              arg("root") = 0,
              "Does an allreduce with the result on the root only; returns None on other ranks.")
         .def("scan", &TeamCalls::scan, arg("send"), arg("recv") = none, arg("op") = 0,
              "Combines send of ranks 0 to this rank.")
         .def("exscan", &TeamCalls::exscan, arg("send"), arg("recv") = none, arg("op") = 0,
-             "Combines send of the ranks before this rank. Rank 0's recv is not written, or 0 if "
-             "it is made.")
+             "Combines send of the ranks before this rank. On rank 0, recv is not written; a new "
+             "recv has zeros.")
         .def("reduce_scatter", &TeamCalls::reduce_scatter, arg("send"), arg("recv") = none,
              arg("op") = 0,
              "Combines send, which has a block for each rank, and returns this rank's "

@@ -5,7 +5,7 @@
 namespace weft::python {
 namespace {
 
-/// Returns the flags of the dimensions of a grid as C has them.
+/// Converts the flags of the dimensions of a grid for the C interface.
 std::vector<int> flags_of(const std::vector<bool>& periodic, std::size_t dimensions) {
     if (periodic.size() != dimensions)
         refuse("periodic: " + std::to_string(periodic.size()) + " values, expected " +
@@ -13,7 +13,7 @@ std::vector<int> flags_of(const std::vector<bool>& periodic, std::size_t dimensi
     return {periodic.begin(), periodic.end()};
 }
 
-/// Checks that a buffer of `blocks` blocks fits one of `other_blocks`. Returns the size of a block.
+/// Checks that all blocks of both buffers have equal sizes. Returns that size, in elements.
 std::size_t equal_blocks(const CallObjects& objects, std::size_t in_blocks,
                          std::size_t out_blocks) {
     if (!objects.in.is_set()) refuse("neighbor calls cannot operate in place");

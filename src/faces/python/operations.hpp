@@ -9,8 +9,8 @@
 
 namespace weft::python {
 
-/// An operation whose function combines two arrays. weft passes no type to functions, so there is
-/// one weft_op for each type.
+/// An operation whose function combines two arrays. weft does not tell a function the type of its
+/// elements, so each type has its own weft_op.
 class OperationObject {
   public:
     OperationObject(py::function function, bool commutative);

@@ -119,7 +119,7 @@ void BlockCounts::require_inside(const BufferView& buffer, const char* name) con
 
 namespace {
 
-/// Raises weft.Error if both buffers of a call do not fit together.
+/// Raises weft.Error unless both buffers of a call have one type and do not overlap.
 void check_both(const CallObjects& objects) {
     if (objects.in.type() != objects.out.type())
         refuse(std::string("recv has elements of type ") + name_of(objects.out.type()) +
@@ -159,13 +159,13 @@ CallObjects view_blocks(py::object& send, py::object& recv, BlockCounts* sent,
                         BlockCounts* received, std::size_t rank) {
     const bool sends_list = sent != nullptr && sent->list.is_set();
     const bool receives_list = received != nullptr && received->list.is_set();
-    const std::size_t made = received != nullptr ? received->end() : sent->counts[rank];
-    if (!sends_list && !receives_list) return view_both(send, recv, "flat", made);
+    const std::size_t result_count = received != nullptr ? received->end() : sent->counts[rank];
+    if (!sends_list && !receives_list) return view_both(send, recv, "flat", result_count);
     CallObjects objects;
     const bool is_in_place = send.is(in_place());
     if (!is_in_place)
         objects.in = sends_list ? std::move(sent->list) : BufferView::input(send, "send");
-    if (recv.is_none()) recv = result_like(send[py::int_(0)], "flat", made);
+    if (recv.is_none()) recv = result_like(send[py::int_(0)], "flat", result_count);
     objects.out = receives_list ? std::move(received->list) : BufferView::output(recv, "recv");
     if (is_in_place) return objects;
     if (!sends_list && is_own_block(objects, received->starts[rank], received->counts[rank]))

@@ -2,7 +2,6 @@
 #include "faces/python/strides.hpp"
 
 #include <string>
-#include <string_view>
 
 #include "faces/python/buffers.hpp"
 
@@ -28,7 +27,8 @@ void view_strided(py::handle object, const char* name, Py_buffer& view) {
         PyObject_GetBuffer(object.ptr(), &view, kFlags) == 0)
         return;
     PyErr_Clear();
-    refuse(std::string(name) + " has no buffer protocol; with a strided array, pass an array");
+    refuse(std::string(name) +
+           " has no buffer protocol, expected an array because the other argument is strided");
 }
 
 std::string shape_of(const Py_buffer& view) {
@@ -38,40 +38,27 @@ std::string shape_of(const Py_buffer& view) {
     return text + ")";
 }
 
-weft_type type_of(const Py_buffer& view, const char* name) {
-    const auto type = type_of_format(view.format, static_cast<std::size_t>(view.itemsize));
-    if (!type)
-        refuse(std::string(name) + ": weft has no type for elements of format '" +
-               std::string(view.format) + "'");
-    return *type;
-}
-
 }  // namespace
 
 bool ArrayGrid::is_needed(py::handle dst, py::handle src) {
     return has_gaps(dst) || has_gaps(src);
 }
 
-ArrayGrid::ArrayGrid(py::handle dst, const char* dst_name, py::handle src, const char* src_name) {
+// The delegation makes the destructor release both views if this constructor throws.
+ArrayGrid::ArrayGrid(py::handle dst, const char* dst_name, py::handle src, const char* src_name)
+    : ArrayGrid() {
     view_strided(dst, dst_name, dst_);
-    try {
-        view_strided(src, src_name, src_);
-        if (dst_.readonly != 0) refuse(std::string(dst_name) + " is read-only");
-        if (type_of(dst_, dst_name) != type_of(src_, src_name))
-            refuse(std::string(src_name) + " and " + dst_name +
-                   " have elements of different types");
-        if (shape_of(dst_) != shape_of(src_))
-            refuse(std::string(src_name) + " has shape " + shape_of(src_) + ", expected " +
-                   shape_of(dst_) + " as " + dst_name);
-        join_dimensions();
-        if (counts_.size() > WEFT_DIMENSIONS_MAX)
-            refuse(std::string(dst_name) + " has blocks in " + std::to_string(counts_.size()) +
-                   " dimensions, expected at most " + std::to_string(WEFT_DIMENSIONS_MAX));
-    } catch (...) {
-        PyBuffer_Release(&src_);
-        PyBuffer_Release(&dst_);
-        throw;
-    }
+    view_strided(src, src_name, src_);
+    if (dst_.readonly != 0) refuse(std::string(dst_name) + " is read-only");
+    if (element_type(dst_, dst_name) != element_type(src_, src_name))
+        refuse(std::string(src_name) + " and " + dst_name + " have elements of different types");
+    if (shape_of(dst_) != shape_of(src_))
+        refuse(std::string(src_name) + " has shape " + shape_of(src_) + ", expected " +
+               shape_of(dst_) + " as " + dst_name);
+    join_dimensions();
+    if (counts_.size() > WEFT_DIMENSIONS_MAX)
+        refuse(std::string(dst_name) + " has blocks in " + std::to_string(counts_.size()) +
+               " dimensions, expected at most " + std::to_string(WEFT_DIMENSIONS_MAX));
 }
 
 ArrayGrid::~ArrayGrid() {

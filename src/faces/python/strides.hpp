@@ -12,7 +12,7 @@ namespace weft::python {
 /// Two arrays of equal shape and type as a grid of blocks. Keeps both alive.
 class ArrayGrid {
   public:
-    /// Raises weft.Error if shapes or types differ. A name is that of the argument, for messages.
+    /// Raises weft.Error if shapes or types differ. Messages have the names of the arguments.
     ArrayGrid(py::handle dst, const char* dst_name, py::handle src, const char* src_name);
     ~ArrayGrid();
     ArrayGrid(const ArrayGrid&) = delete;
@@ -27,6 +27,8 @@ class ArrayGrid {
     [[nodiscard]] weft_block_grid grid() const;
 
   private:
+    ArrayGrid() = default;
+    /// Makes blocks of the inner dimensions that are contiguous in both arrays.
     void join_dimensions();
 
     Py_buffer dst_{};

@@ -9,7 +9,7 @@ namespace weft::python {
 namespace {
 
 /// Returns the number of elements in each of `n` equal blocks of a buffer.
-std::size_t block_of(const BufferView& buffer, const char* name, std::size_t n) {
+std::size_t elements_per_block(const BufferView& buffer, const char* name, std::size_t n) {
     if (buffer.count() % n != 0)
         refuse(std::string(name) + " has " + std::to_string(buffer.count()) +
                " elements, expected a multiple of the " + std::to_string(n) + " ranks");
@@ -96,8 +96,9 @@ py::object TeamCalls::gather(py::object send, py::object recv, int root) {
         objects = view_both(send, recv, "stacked", team_->members());
     else
         objects.in = BufferView::input(send, "send");
-    const auto count =
-        objects.in.is_set() ? objects.in.count() : block_of(objects.out, "recv", team_->members());
+    const auto count = objects.in.is_set()
+                           ? objects.in.count()
+                           : elements_per_block(objects.out, "recv", team_->members());
     if (is_root(root)) expect_count(objects.out, "recv", count * team_->members());
     const auto [in, out, type] = ends_of(objects);
     return make(std::move(objects), is_root(root) ? recv : py::none(), [&](weft_request** request) {
@@ -118,7 +119,7 @@ py::object TeamCalls::scatter(py::object send, py::object recv, int root) {
     else
         objects.out = BufferView::output(recv, "recv");
     const auto count =
-        root_keeps ? block_of(objects.in, "send", team_->members()) : objects.out.count();
+        root_keeps ? elements_per_block(objects.in, "send", team_->members()) : objects.out.count();
     if (objects.in.is_set()) expect_count(objects.in, "send", count * team_->members());
     if (is_root(root) && !objects.in.is_set())
         refuse("pass weft.IN_PLACE as recv, if the root's block is to stay in send");
@@ -133,8 +134,9 @@ py::object TeamCalls::scatter(py::object send, py::object recv, int root) {
 py::object TeamCalls::allgather(py::object send, py::object recv) {
     const auto mine = static_cast<std::size_t>(team_->rank());
     CallObjects objects = view_both(send, recv, "stacked", team_->members(), mine);
-    const auto count =
-        objects.in.is_set() ? objects.in.count() : block_of(objects.out, "recv", team_->members());
+    const auto count = objects.in.is_set()
+                           ? objects.in.count()
+                           : elements_per_block(objects.out, "recv", team_->members());
     expect_count(objects.out, "recv", count * team_->members());
     const auto [in, out, type] = ends_of(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
@@ -145,7 +147,7 @@ py::object TeamCalls::allgather(py::object send, py::object recv) {
 
 py::object TeamCalls::alltoall(py::object send, py::object recv) {
     CallObjects objects = view_both(send, recv, "same", 1);
-    const auto count = block_of(objects.out, "recv", team_->members());
+    const auto count = elements_per_block(objects.out, "recv", team_->members());
     if (objects.in.is_set()) expect_count(objects.in, "send", objects.out.count());
     const auto [in, out, type] = ends_of(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
@@ -156,8 +158,9 @@ py::object TeamCalls::alltoall(py::object send, py::object recv) {
 
 py::object TeamCalls::reduce_scatter(py::object send, py::object recv, py::object op) {
     CallObjects objects = view_both(send, recv, "block", team_->members());
-    const auto count =
-        objects.in.is_set() ? objects.out.count() : block_of(objects.out, "recv", team_->members());
+    const auto count = objects.in.is_set()
+                           ? objects.out.count()
+                           : elements_per_block(objects.out, "recv", team_->members());
     if (objects.in.is_set()) expect_count(objects.in, "send", count * team_->members());
     const auto code = operation_of(op, objects.out, recv);
     objects.operation = op;

@@ -52,7 +52,7 @@ py::object attribute(PyObject* object, const py::str& name) {
     return value;
 }
 
-py::object called(PyObject* object, const py::str& name) {
+py::object call_method(PyObject* object, const py::str& name) {
     auto value = py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object, name.ptr()));
     if (!value) throw py::error_already_set();
     return value;
@@ -65,21 +65,24 @@ std::optional<TensorMemory> memory_of_tensor(PyObject* object, bool writable) {
     if (torch == nullptr) return std::nullopt;
     const auto* const kind = reinterpret_cast<PyObject*>(Py_TYPE(object));
     if (kind != torch->tensor.ptr() && kind != torch->parameter.ptr()) return std::nullopt;
-    const auto holds = [&](const py::str& name) {
+    const auto has_true = [&](const py::str& name) {
         return attribute(object, name).ptr() == Py_True;
     };
-    const auto says = [&](const py::str& name) { return called(object, name).ptr() == Py_True; };
-    if (!holds(torch->is_cpu) || !attribute(object, torch->layout).is(torch->strided) ||
-        !says(torch->is_contiguous) || (writable && holds(torch->requires_grad)))
+    const auto returns_true = [&](const py::str& name) {
+        return call_method(object, name).ptr() == Py_True;
+    };
+    if (!has_true(torch->is_cpu) || !attribute(object, torch->layout).is(torch->strided) ||
+        !returns_true(torch->is_contiguous) || (writable && has_true(torch->requires_grad)))
         return std::nullopt;
     const py::object dtype = attribute(object, torch->dtype);
     for (const auto& [torch_type, type] : torch->types) {
         if (!dtype.is(torch_type)) continue;
         const bool is_complex = type == WEFT_CFLOAT || type == WEFT_CDOUBLE;
         // The memory of such tensors has the conjugates or negatives of their elements.
-        if ((is_complex && says(torch->is_conj)) || says(torch->is_neg)) return std::nullopt;
-        const auto count = called(object, torch->numel).cast<std::size_t>();
-        void* const data = PyLong_AsVoidPtr(called(object, torch->data_ptr).ptr());
+        if ((is_complex && returns_true(torch->is_conj)) || returns_true(torch->is_neg))
+            return std::nullopt;
+        const auto count = call_method(object, torch->numel).cast<std::size_t>();
+        void* const data = PyLong_AsVoidPtr(call_method(object, torch->data_ptr).ptr());
         return TensorMemory{data, count, type};
     }
     return std::nullopt;

@@ -48,8 +48,8 @@ def _enter(runtime):
 
 
 def _exit(runtime, kind, error, _):
-    # After an exception, ranks may wait for calls that this rank no longer makes. So finalize() would wait, too: the
-    # process ends with the exception, and its launcher ends the job.
+    # After an exception, other ranks may wait for calls that this rank no longer makes, and finalize() would wait for
+    # those ranks. Instead, the process ends with the exception, and its launcher ends the job.
     if kind is None or (kind is SystemExit and error.code in (None, 0)):
         runtime.finalize()
 

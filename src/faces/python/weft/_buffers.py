@@ -26,7 +26,7 @@ def _is_tensor(value):
 
 
 def adapt(value, name, writable):
-    """Returns an array over the memory of an object without the buffer protocol, and its type if no format names it."""
+    """Returns an array over the memory of an object without the buffer protocol, and the weft_type if numpy lacks it."""
     if _is_tensor(value):
         torch = sys.modules["torch"]
         if value.requires_grad and writable:
@@ -46,8 +46,8 @@ def adapt(value, name, writable):
     raise Error(Status.ARGUMENT, f"{name} is of type {type(value).__name__}, expected a buffer such as a numpy array")
 
 
-def refuse(value, name, writable):
-    """Raises the reason for which a buffer gives no access to its memory."""
+def require_accessible(value, name, writable):
+    """Raises weft.Error if a buffer is not contiguous, or is read-only although the call writes it."""
     view = memoryview(value)
     if not view.c_contiguous:
         raise Error(Status.ARGUMENT, f"{name} is not contiguous; pass numpy.ascontiguousarray({name})"

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """_mailbox.py - messages with tags between two ranks, for weft.torch.
 
-Idea     A ring in symmetric memory for each ordered pair of ranks: the sender puts fragments with a signal, the
-         receiver copies them and returns the slots. A message without a matching receive is kept in private memory, so
-         sends of any size complete while the receiver makes other calls.
+Idea     Each ordered pair of ranks has a ring of slots in symmetric memory. The sender puts fragments of messages into
+         slots, with a signal; the receiver copies them and returns the slots. A message without a matching receive is
+         kept in private memory, so sends of any size complete while the receiver makes other calls.
 Holds    Messages between two ranks arrive in the order of sending. advance() runs on one thread at a time.
 """
 import collections
@@ -16,8 +16,9 @@ from ._errors import Error, Status
 from ._native import GE, NE
 
 HEADER = numpy.dtype([("channel", "i8"), ("tag", "i8"), ("total", "i8"), ("bytes", "i8")])
-SLOT_BYTES_MAX, RING_BYTES_MAX, RINGS_BYTES, SLOTS = 64 << 10, 512 << 10, 16 << 20, 8
-POLLING_S = 0.0001  # then a wait sleeps for the same time
+SLOTS = 8  # in a ring
+SLOT_BYTES_MAX, RING_BYTES_MAX, RINGS_BYTES = 64 << 10, 512 << 10, 16 << 20  # RINGS_BYTES: all rings of a rank
+POLLING_S = 0.0001  # of a wait, which then sleeps for the same time
 
 
 class Arriving:
@@ -32,14 +33,16 @@ class Arriving:
         self.receive, self.memory = None, numpy.empty(self.total, "u1")
 
     def copy(self, part):
+        """Appends a fragment."""
         if self.memory is None:
-            mine = self.receive is not None and self.receive.memory.size == self.total
-            self.memory = self.receive.memory if mine else numpy.empty(self.total, "u1")
+            fits = self.receive is not None and self.receive.memory.size == self.total
+            self.memory = self.receive.memory if fits else numpy.empty(self.total, "u1")
         self.memory[self.received:self.received + part.size] = part
         self.received += part.size
-        self.end()
+        self.end_if_complete()
 
-    def end(self):
+    def end_if_complete(self):
+        """Ends the receive if the message has one and has arrived completely."""
         if self.receive is None or self.received < self.total:
             return
         target, expected = self.receive.memory, self.receive.memory.size
@@ -57,14 +60,17 @@ class Mailbox:
     of them), tag, memory (an array of bytes), and a method ended(source, error)."""
 
     def __init__(self, world):
-        self.world, ring = world, min(RING_BYTES_MAX, max(8 << 10, RINGS_BYTES // world.size))
-        self.slot_bytes = min(SLOT_BYTES_MAX, ring // SLOTS)
-        self.rings = world.empty((world.size, SLOTS, self.slot_bytes), "u1")
-        self.arrived, self.freed = world.zeros(world.size, "u8"), world.zeros(world.size, "u8")
-        self.consumed, self.sent = numpy.zeros(world.size, "u8"), [0] * world.size
+        self.world = world
+        ring_bytes = min(RING_BYTES_MAX, max(8 << 10, RINGS_BYTES // world.size))
+        self.slot_bytes = min(SLOT_BYTES_MAX, ring_bytes // SLOTS)
+        self.rings = world.empty((world.size, SLOTS, self.slot_bytes), "u1")  # one for each source
+        # Numbers of fragments. By source: put into this rank's ring (peers write this), and taken from it.
+        self.arrived, self.consumed = world.zeros(world.size, "u8"), numpy.zeros(world.size, "u8")
+        # By peer: sent by this rank, and taken from the peer's ring (peers write this).
+        self.sent, self.freed = [0] * world.size, world.zeros(world.size, "u8")
         self.sending = {}  # peer: deque of [send, bytes sent]
         self.partial = {}  # source: message that has arrived in part
-        self.unexpected, self.receives = [], []
+        self.unexpected, self.receives = [], []  # messages without a receive; receives without a message
         self.staging = numpy.empty(self.slot_bytes, "u1")
         self.lock = threading.RLock()
 
@@ -79,7 +85,7 @@ class Mailbox:
                 if self.matches(message, receive):
                     self.unexpected.remove(message)
                     message.receive = receive
-                    message.end()
+                    message.end_if_complete()
                     return
             self.receives.append(receive)
             self.advance()
@@ -133,7 +139,7 @@ class Mailbox:
         return moved
 
     def take_fragments(self, source):
-        first = int(self.consumed[source])
+        freed = first = int(self.consumed[source])
         word = self.arrived[source:source + 1]
         while self.world.test_until(word, GE, int(self.consumed[source]) + 1):
             slot = self.rings[source, int(self.consumed[source]) % SLOTS]
@@ -143,19 +149,20 @@ class Mailbox:
             if message.received < total:
                 self.partial[source] = message
             self.consumed[source] += 1
-            if int(self.consumed[source]) - first >= SLOTS // 2:
-                first = self.free_slots(source)
-        if int(self.consumed[source]) == first:
-            return False
-        self.free_slots(source)
-        return True
+            if int(self.consumed[source]) - freed >= SLOTS // 2:
+                freed = self.free_slots(source)
+        if int(self.consumed[source]) != freed:
+            self.free_slots(source)
+        return int(self.consumed[source]) != first
 
     def free_slots(self, source):
+        """Tells the source that its fragments have been taken. Returns their number."""
         consumed, me = int(self.consumed[source]), self.world.rank
         self.world.set(self.freed[me:me + 1], consumed, source)
         return consumed
 
     def begin(self, message):
+        """Finds the receive of a new message, or keeps the message for a later receive."""
         message.receive = next((receive for receive in self.receives if self.matches(message, receive)), None)
         if message.receive is None:
             self.unexpected.append(message)
@@ -170,7 +177,7 @@ class Mailbox:
         if is_send:
             word, value = self.freed[peer:peer + 1], int(self.freed[peer])
         else:
-            source = next(iter(peer))
+            source = next(iter(peer))  # fragments of the others are noticed after POLLING_S
             word, value = self.arrived[source:source + 1], int(self.consumed[source])
         try:
             self.world.wait_until(word, NE, value, timeout=min(seconds, POLLING_S))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """_torch_group.py - the process group of weft.torch: torch's calls on lists of tensors as calls of weft.
 
-Idea     Calls pass contiguous tensors to weft, as one buffer or as a list of buffers. Only for other tensors there is
-         a copy, and results are copied back when the call is complete. A call may complete at once; its Work then
-         needs no lock and no time limit. Checks and their messages are those of torch's gloo backend.
+Idea     Calls pass contiguous tensors to weft, as one buffer or as a list of buffers. Other tensors are copied, and
+         their results are copied back when the call is complete. A call may complete at once; its Work then needs no
+         lock and no time limit. Checks and their messages are those of torch's gloo backend.
 """
 import collections
 import datetime
@@ -17,15 +17,17 @@ from . import _torch_job
 from ._buffers import IN_PLACE
 from ._errors import Error, Status
 from ._torch_messages import Messages
-from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Landing, Places, are_plain, check_dense,
-                             check_like, is_dispatched, is_plain, joined, operation, plain, refuse)
+from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, ContiguousTargets, FlatTarget, are_plain,
+                             check_dense, check_like, is_dispatched, is_plain, joined, operation, plain, refuse)
 from ._torch_work import MessageWork, Work
 
-KEPT_WORKS = 256  # C++ code of torch 1.13 uses a Work's Python methods without keeping its Python object alive
+# C++ code of torch 1.13 uses a Work's Python methods without keeping its Python object alive. So a group keeps its last
+# complete works.
+KEPT_WORKS = 256
 
 
-def blocks(call, tensor, splits, size):
-    """Returns the number of elements for each rank, from sizes of the first dimension."""
+def block_counts(call, tensor, splits, size):
+    """Returns the number of elements for each rank. splits: the number of rows for each rank; None or []: equal."""
     rows = tensor.shape[0] if tensor.dim() else 1
     if not splits:
         if rows % size != 0:
@@ -52,7 +54,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         self.number, self.calls, self.sequence = number, self.team._eager, 0
         self.recent, self.kept, self.coalesced = collections.deque(), collections.deque(maxlen=KEPT_WORKS), None
 
-    # --- facts ---
+    # --- properties ---
 
     def getBackendName(self):
         return "weft"
@@ -101,9 +103,10 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
 
     @staticmethod
     def options(kind, opts, **values):
+        """Returns opts, or makes options of this kind from the values. opts: options, or a ReduceOp or root."""
         if type(opts) is not kind:
             if opts is not None:
-                values["reduceOp"] = opts
+                values["rootRank" if isinstance(opts, int) else "reduceOp"] = opts
             opts = kind()
             for name, value in values.items():
                 if value is not None:
@@ -175,11 +178,11 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
                 refuse("allreduce_coalesced", "tensors must all have the same type")
         check_dense("allreduce_coalesced", tensors)
         code = operation("allreduce_coalesced", opts.reduceOp, first.dtype)
-        landing = Landing(tensors)
-        if landing.copies:
-            torch.cat([plain(tensor) for tensor in tensors], out=landing.flat)
-        request = self.calls.allreduce(landing.flat, landing.flat, code)
-        return self.start("allreduce_coalesced", request, tensors, landing.finish, opts)
+        target = FlatTarget(tensors)
+        if target.copies:
+            torch.cat([plain(tensor) for tensor in tensors], out=target.flat)
+        request = self.calls.allreduce(target.flat, target.flat, code)
+        return self.start("allreduce_coalesced", request, tensors, target.finish, opts)
 
     def reduce(self, tensors, opts=None, op=None, root=0):
         opts = self.options(dist.ReduceOptions, opts, reduceOp=op, rootRank=root)
@@ -190,15 +193,15 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if len(tensors) != 1:
             refuse("reduce", "requires a single-element tensor list")
         check_dense("reduce", tensors)
-        tensor, landing = tensors[0], Landing(tensors)
+        tensor, target = tensors[0], FlatTarget(tensors)
         code, send = operation("reduce", opts.reduceOp, tensor.dtype), plain(tensor)
         if self.my_rank != opts.rootRank:
             request = self.calls.reduce(send, None, code, opts.rootRank)
             return self.start("reduce", request, tensors, None, opts)
-        same = send.data_ptr() == landing.flat.data_ptr()
-        send = landing.flat if same else send
-        request = self.calls.reduce(send, landing.flat, code, opts.rootRank)
-        return self.start("reduce", request, tensors, landing.finish, opts)
+        if send.data_ptr() == target.flat.data_ptr():
+            send = target.flat  # one object as both arguments: a call in place
+        request = self.calls.reduce(send, target.flat, code, opts.rootRank)
+        return self.start("reduce", request, tensors, target.finish, opts)
 
     def reduce_scatter(self, outputs, inputs, opts=None, op=None):
         opts = self.options(dist.ReduceScatterOptions, opts, reduceOp=op)
@@ -217,12 +220,12 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         return self.reduce_blocks("reduce_scatter", outputs, joined(parts), [part.numel() for part in parts], opts)
 
     def reduce_blocks(self, call, outputs, flat, counts, opts):
-        code, landing = operation(call, opts.reduceOp, outputs[0].dtype), Landing(outputs)
+        code, target = operation(call, opts.reduceOp, outputs[0].dtype), FlatTarget(outputs)
         if len(set(counts)) == 1:
-            request = self.calls.reduce_scatter(flat.view(self.members, -1), landing.flat, code)
+            request = self.calls.reduce_scatter(flat.view(self.members, -1), target.flat, code)
         else:
-            request = self.calls.reduce_scatterv(flat, landing.flat, counts, code)
-        return self.start(call, request, outputs, landing.finish, opts)
+            request = self.calls.reduce_scatterv(flat, target.flat, counts, code)
+        return self.start(call, request, outputs, target.finish, opts)
 
     def _reduce_scatter_base(self, output, input, opts=None):
         opts = self.options(dist.ReduceScatterOptions, opts)
@@ -254,16 +257,16 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
             return super().broadcast(tensors, opts)
         check_dense("broadcast", tensors)
         check_like("broadcast", tensors, tensors[0])
-        landing = Landing([source])
-        if landing.copies and self.my_rank == opts.rootRank:
-            landing.flat.copy_(plain(source))
+        target = FlatTarget([source])
+        if target.copies and self.my_rank == opts.rootRank:
+            target.flat.copy_(plain(source))
 
         def finish():
-            landing.finish()
+            target.finish()
             for tensor in tensors:
                 if tensor is not source:
                     tensor.detach().copy_(source)
-        return self.start("broadcast", self.calls.broadcast(landing.flat, opts.rootRank), tensors, finish, opts)
+        return self.start("broadcast", self.calls.broadcast(target.flat, opts.rootRank), tensors, finish, opts)
 
     def allgather(self, outputs, inputs, opts=None):
         if isinstance(inputs, torch.Tensor):
@@ -286,17 +289,17 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         for output in outputs:
             check_like("allgather", output, first)
         if len(inputs) == 1:
-            places = Places(outputs[0])
-            request = self.calls.allgatherv(plain(first), places.flat)
-            return self.start("allgather", request, outputs[0], places.finish, opts)
-        landing = Landing(outputs[0])
+            targets = ContiguousTargets(outputs[0])
+            request = self.calls.allgatherv(plain(first), targets.contiguous)
+            return self.start("allgather", request, outputs[0], targets.finish, opts)
+        target = FlatTarget(outputs[0])
 
         def finish():
-            landing.finish()
+            target.finish()
             for output in outputs[1:]:
                 for tensor, other in zip(output, outputs[0]):
                     tensor.detach().copy_(other)
-        return self.start("allgather", self.calls.allgather(joined(inputs), landing.flat), outputs, finish, opts)
+        return self.start("allgather", self.calls.allgather(joined(inputs), target.flat), outputs, finish, opts)
 
     def _allgather_base(self, output, input, opts=None):
         if is_plain(output) and is_plain(input) and output.numel() == input.numel() * self.members:
@@ -307,9 +310,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if output.numel() != input.numel() * self.members or output.dtype != input.dtype:
             refuse("all_gather_into_tensor", f"output has {output.numel()} elements of {output.dtype}, expected "
                    f"{input.numel() * self.members} of {input.dtype}")
-        landing = Landing([output])
-        return self.start("all_gather_into_tensor", self.calls.allgather(plain(input), landing.flat), output,
-                          landing.finish, opts)
+        target = FlatTarget([output])
+        return self.start("all_gather_into_tensor", self.calls.allgather(plain(input), target.flat), output,
+                          target.finish, opts)
 
     all_gather_single = _allgather_base
 
@@ -330,9 +333,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if len({tensor.dtype for tensor in inputs}) > 1:
             return self.together([self.allgather([[outputs[index] for outputs in output_lists]], [given], opts)
                                   for index, given in enumerate(inputs)])
-        landing = Landing([tensor for outputs in output_lists for tensor in outputs])
-        return self.start("allgather_coalesced", self.calls.allgather(joined(inputs), landing.flat), output_lists,
-                          landing.finish, opts)
+        target = FlatTarget([tensor for outputs in output_lists for tensor in outputs])
+        return self.start("allgather_coalesced", self.calls.allgather(joined(inputs), target.flat), output_lists,
+                          target.finish, opts)
 
     def gather(self, outputs, inputs, opts=None, root=0):
         opts = self.options(dist.GatherOptions, opts, rootRank=root)
@@ -353,9 +356,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
             refuse("gather", f"Incorrect output list size {len(outputs[0])}. Output list size should be {self.members}")
         check_dense("gather", outputs[0])
         check_like("gather", outputs[0], inputs[0])
-        places = Places(outputs[0])
-        request = self.calls.gatherv(send, places.flat, root=opts.rootRank)
-        return self.start("gather", request, outputs[0], places.finish, opts)
+        targets = ContiguousTargets(outputs[0])
+        request = self.calls.gatherv(send, targets.contiguous, root=opts.rootRank)
+        return self.start("gather", request, outputs[0], targets.finish, opts)
 
     def scatter(self, outputs, inputs, opts=None, root=0):
         opts = self.options(dist.ScatterOptions, opts, rootRank=root)
@@ -365,8 +368,8 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         if len(outputs) != 1:
             refuse("scatter", "requires a single-element output tensor list")
         check_dense("scatter", outputs)
-        places = Places(outputs)
-        send, recv = None, places.flat[0]
+        targets = ContiguousTargets(outputs)
+        send, recv = None, targets.contiguous[0]
         if self.my_rank == opts.rootRank:
             if len(inputs) != 1:
                 refuse("scatter", "requires a single-element input list containing a list with the tensors of all ranks")
@@ -380,26 +383,26 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         elif inputs:
             refuse("scatter", "requires empty input on non-root")
         request = self.calls.scatterv(send, recv, root=opts.rootRank)
-        return self.start("scatter", request, outputs, places.finish, opts)
+        return self.start("scatter", request, outputs, targets.finish, opts)
 
     def alltoall_base(self, output, input, output_splits=None, input_splits=None, opts=None):
-        if is_plain(output) and is_plain(input) and not output_splits and not input_splits and self.are_even(output, input):
+        if is_plain(output) and is_plain(input) and not output_splits and not input_splits and self.have_equal_blocks(output, input):
             return self.start("all_to_all_single", self.calls.alltoall(input, output), output, None, opts)
         check_dense("all_to_all_single", [output, input])
         if output.dtype != input.dtype:
             refuse("all_to_all_single", f"output is of type {output.dtype}, expected {input.dtype}")
-        landing, send = Landing([output]), plain(input)
-        sent = blocks("all_to_all_single", input, input_splits, self.members)
-        received = blocks("all_to_all_single", output, output_splits, self.members)
+        target, send = FlatTarget([output]), plain(input)
+        sent = block_counts("all_to_all_single", input, input_splits, self.members)
+        received = block_counts("all_to_all_single", output, output_splits, self.members)
         if not output_splits and not input_splits:
-            request = self.calls.alltoall(send, landing.flat)
+            request = self.calls.alltoall(send, target.flat)
         else:
-            request = self.calls.alltoallv(send, landing.flat, sent, received)
-        return self.start("all_to_all_single", request, output, landing.finish, opts)
+            request = self.calls.alltoallv(send, target.flat, sent, received)
+        return self.start("all_to_all_single", request, output, target.finish, opts)
 
     all_to_all_single = alltoall_base
 
-    def are_even(self, output, input):
+    def have_equal_blocks(self, output, input):
         """Returns True if both tensors have rows for all ranks, of equal number and size."""
         return (output.dtype is input.dtype and output.dim() > 0 and input.dim() > 0 and output.numel() == input.numel()
                 and output.shape[0] % self.members == 0 and input.shape[0] % self.members == 0)
@@ -410,13 +413,14 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         check_dense("all_to_all", [*outputs, *inputs])
         if len({tensor.dtype for tensor in [*outputs, *inputs]}) != 1:
             refuse("all_to_all", "invalid tensor type: expected one type of all tensors")
-        places = Places(outputs)
-        request = self.calls.alltoallv([plain(tensor) for tensor in inputs], places.flat)
-        return self.start("all_to_all", request, outputs, places.finish, opts)
+        targets = ContiguousTargets(outputs)
+        request = self.calls.alltoallv([plain(tensor) for tensor in inputs], targets.contiguous)
+        return self.start("all_to_all", request, outputs, targets.finish, opts)
 
     # --- several calls ---
 
     def barrier(self, opts=None):
+        """Starts a barrier, which is complete only after all earlier collective calls of the group."""
         earlier = [work for work in self.recent if not (work.done or isinstance(work, MessageWork))]
 
         def finish():
@@ -425,7 +429,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         return self.start("barrier", self.calls.barrier(), [], finish if earlier else None, opts)
 
     def together(self, works):
-        """Makes one Work of several calls."""
+        """Returns the Work of the last of several calls, which then waits for all of them."""
         works = [work for work in works if not work.done] or works[-1:]
         last = works[-1]
 

@@ -3,8 +3,8 @@
 
 Idea     Members of a group exchange the jobs that they are in through torch's Store. A job that all of them are in
          serves the group by a team. Without one, the group starts a job over its Store.
-Holds    A job lives until the process ends: leave_all() runs at exit. A rank that leaves tells the others, so that
-         their waits for it end with an error that names it.
+Holds    A job lives until the process ends: leave_all() runs at exit. A rank that leaves announces this, so peers that
+         wait for the rank get an error that names it.
 """
 import atexit
 import os
@@ -19,13 +19,12 @@ from ._errors import Error, Status
 from ._mailbox import Mailbox
 from ._native import Runtime
 
-RUNNING, LEFT, FAILED = 0, 1, 2
-GRACE_S = 2.0  # for data that is still on its way when its sender has left
+RUNNING, LEFT, FAILED = 0, 1, 2  # states of a rank
 jobs = []
 
 
 class StoreExchange:
-    """Calls of the members of a group over torch's Store."""
+    """Allgathers and barriers of the members of a group, over torch's Store."""
 
     def __init__(self, store, rank, size):
         self.store, self.rank, self.size, self.calls, self.barriers = store, rank, size, 0, 0
@@ -41,7 +40,7 @@ class StoreExchange:
             return everyone
         return pickle.loads(self.store.get(key))
 
-    def joined(self, mine):
+    def allgather_bytes(self, mine):
         return b"".join(self.allgather(mine))
 
     def barrier_start(self):
@@ -55,36 +54,39 @@ class StoreExchange:
 class Job:
     """This process's membership in a job that serves process groups."""
 
-    GRACE_S = GRACE_S
+    GRACE_S = 2.0  # how long a wait continues after a peer has left: its data may still arrive
 
     def __init__(self, runtime, name=None, exchange=None):
         self.runtime, self.world, self.exchange = runtime, runtime.world, exchange
         self.rank, self.size, self.process = self.world.rank, self.world.size, os.getpid()
         self.name = name or self.world.broadcast_object(uuid.uuid4().hex)
-        self.world_is_used, self.store, self.rendezvous = False, None, 0
+        self.world_is_used, self.is_leaving, self.store, self.rendezvous = False, False, None, 0
         self.states = self.world.zeros(self.size, "u8")
         self.mailbox = Mailbox(self.world)
         runtime.drive_in_background()
         jobs.append(self)
 
     def team(self, ranks, exchange):
+        """Returns a team of these ranks of the world. The first group of all ranks in order gets the world itself."""
         if ranks == list(range(self.size)) and not self.world_is_used:
             self.world_is_used = True
             return self.world
-        return self.runtime.team(ranks, exchange.joined)
+        return self.runtime.team(ranks, exchange.allgather_bytes)
 
     def announce(self, state):
+        """Stores this rank's state on all other ranks."""
         for peer in range(self.size):
             if peer != self.rank:
                 self.world.set(self.states[self.rank:self.rank + 1], state, peer)
-        self.world.quiet(timeout=GRACE_S)
+        self.world.quiet(timeout=self.GRACE_S)
 
     def gone(self, ranks):
         """Returns a rank among `ranks` that has left the job, or None."""
         return next((rank for rank in ranks if self.states[rank] != RUNNING), None)
 
     def leave(self, failed):
-        """Ends the job when all ranks leave it. If a rank has failed, only this process ends."""
+        """Waits until all ranks leave the job, and ends it. Does not wait if a rank has failed."""
+        self.is_leaving = True
         try:
             self.announce(FAILED if failed else LEFT)
             if failed:
@@ -141,19 +143,20 @@ def team_of_group(store, rank, size):
             if error.status != Status.MEMORY:  # the limit of teams in a job, on all members
                 raise
     connected = StoreExchange(dist.PrefixStore("job", store), rank, size)
-    runtime = Runtime.connect(rank, size, connected.joined, connected.barrier_start, ends_late(connected))
+    runtime = Runtime.connect(rank, size, connected.allgather_bytes, connected.barrier_start, barrier_test_of(connected))
     job = Job(runtime, f"store-{number}", connected)
     job.world_is_used = True
     return job, job.world, list(range(size)), number
 
 
-def ends_late(exchange):
-    """Returns barrier_test for a Store whose server may end first: a rank leaves after all have entered."""
+def barrier_test_of(exchange):
+    """Returns a barrier_test for Runtime.connect(). In the barrier at the end of the job, the rank with the server of
+    the Store may end first. It ends after all ranks have entered, so a lost Store then means a complete barrier."""
     def test():
         try:
             return exchange.barrier_test()
         except RuntimeError:
-            if any(job.exchange is exchange and job.states[job.rank] == RUNNING for job in jobs):
+            if not any(job.exchange is exchange and job.is_leaving for job in jobs):
                 raise
             return True
     return test

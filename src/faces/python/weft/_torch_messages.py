@@ -6,7 +6,7 @@ import time
 import torch
 
 from ._errors import Error, Status
-from ._torch_tensors import Landing, check_dense, plain, refuse
+from ._torch_tensors import FlatTarget, check_dense, plain, refuse
 from ._torch_work import COMPLETER, MessageWork
 
 MONITOR_TAG = 1 << 40  # tags of programs are less than 2**32
@@ -34,18 +34,19 @@ class Messages:
 
     def _receive(self, call, tensors, peers, tag):
         self._bytes(call, tensors, tag)
-        landing = Landing(tensors)
-        work = MessageWork.of_message(self, call, tensors, landing.finish, bytes_of(landing.flat).numpy(), peers, tag)
+        target = FlatTarget(tensors)
+        work = MessageWork.of_message(self, call, tensors, target.finish, bytes_of(target.flat).numpy(), peers, tag)
         return self._begin_message(work, self.job.mailbox.receive)
 
-    def _begin_message(self, work, give):
+    def _begin_message(self, work, post):
         self.begin(work)
-        give(work)
+        post(work)
         if not work.has_ended:
             COMPLETER.add(work)
         return work
 
     def _bytes(self, call, tensors, tag):
+        """Checks the arguments of a send or recv. Returns the tensor's elements as bytes."""
         if len(tensors) != 1:
             refuse(call, f"{len(tensors)} tensors, expected a single-element tensor list")
         if tag < 0:
@@ -54,7 +55,7 @@ class Messages:
         return bytes_of(plain(tensors[0]))
 
     def monitored_barrier(self, timeout=None, wait_all_ranks=False):
-        """Waits until all ranks have entered. Rank 0 names ranks that have not come within the timeout."""
+        """Waits until all ranks have entered. On rank 0, the error of a timeout names the missing ranks."""
         seconds = self.seconds if timeout is None else timeout.total_seconds()
         limit = datetime.timedelta(seconds=max(seconds, 0.001))
         word = torch.zeros(1)

@@ -116,23 +116,23 @@ def joined(tensors):
     return flat if flat is not None else torch.cat([plain(tensor) for tensor in tensors])
 
 
-class Places:
-    """A contiguous tensor for each of several tensors: itself, or one whose data finish() copies to it."""
+class ContiguousTargets:
+    """Contiguous tensors for the results of a call in several tensors. finish() copies to those that are strided."""
 
     def __init__(self, tensors):
         self.tensors = tensors
-        self.flat = [tensor if is_plain(tensor) else
-                     tensor.detach() if tensor.is_contiguous() else
-                     torch.empty(tensor.shape, dtype=tensor.dtype) for tensor in tensors]
+        self.contiguous = [tensor if is_plain(tensor) else
+                           tensor.detach() if tensor.is_contiguous() else
+                           torch.empty(tensor.shape, dtype=tensor.dtype) for tensor in tensors]
 
     def finish(self):
-        for tensor, flat in zip(self.tensors, self.flat):
+        for tensor, contiguous in zip(self.tensors, self.contiguous):
             if not tensor.is_contiguous():
-                tensor.detach().copy_(flat)
+                tensor.detach().copy_(contiguous)
 
 
-class Landing:
-    """A flat tensor that receives the data of several tensors."""
+class FlatTarget:
+    """A flat tensor for the results of a call in several tensors. finish() copies if it is not over their memory."""
 
     def __init__(self, tensors):
         self.tensors, self.flat = tensors, adjacent(tensors)

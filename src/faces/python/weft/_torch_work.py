@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """_torch_work.py - Work objects of weft.torch, and the thread that completes their futures.
 
-Idea     A wait drives the call on the waiting thread. Only a future has to complete without a wait, so get_future()
-         hands its Work to a thread. Messages between two ranks also advance there.
+Idea     A wait drives the call on the waiting thread. A future must complete without a wait, so get_future() gives its
+         Work to a thread, which also advances messages between two ranks.
 Holds    One thread at a time drives a Work. finish(), which copies results, runs once.
 """
 import collections
@@ -18,12 +18,15 @@ from ._errors import Error, Status
 FUTURES = threading.RLock()
 BaseWork = getattr(dist, "Work", None) or torch._C._distributed_c10d.Work
 NO_LIMIT = datetime.timedelta(0)
-SLICE_S = 1.0    # between looks for peers that have left the job
-TICK_S = 0.002   # between rounds of the thread
+SLICE_S = 1.0    # between checks for peers that have left the job
+TICK_S = 0.002   # between rounds of the thread over its calls
 
 
 def unwrap(future):
-    """Returns the value of a future of (error, value). An error raised here fails the dependent future, for C++ too."""
+    """Returns the value of a future of (error, value), or raises its error.
+
+    Python code cannot set an error of a future that C++ code sees; an error of then() fails the dependent future.
+    """
     error, value = future.value()
     if error is not None:
         raise error
@@ -34,7 +37,7 @@ class Work(BaseWork):
     """A collective call of a group. Keeps its tensors until it is complete."""
 
     # A call that is complete at once sets only `tensors`: the rest are defaults.
-    group = request = tensors = finish = opts = name = driving = error = promise = future = None
+    group = request = tensors = finish = opts = name = driving = error = promise = future = since = gone_since = None
     done, source = True, -1
 
     @classmethod
@@ -86,7 +89,7 @@ class Work(BaseWork):
         self.done = True
         if self.promise is not None:
             self.promise.set_result((self.error, self.tensors))
-        self.group = None  # which keeps recent calls: its team ends with the last reference
+        self.group = None  # ends the cycle with group.recent, so the group's last other reference ends its team
 
     def peers(self, group):
         """Returns the ranks of the world that this call needs."""
@@ -104,22 +107,26 @@ class Work(BaseWork):
         return True
 
     def wait_until(self, group, deadline, limit):
-        gone_since = None
-        while True:
+        while not self.done:
             left = deadline - time.monotonic()
             self.drive(max(0, min(left, SLICE_S)))
             if self.done:
                 return
             if left <= 0:
-                raise Error(Status.TIMEOUT, f"Timed out waiting {round(limit * 1000)}ms for {self.name} operation to "
-                                            "complete")
-            gone = group.job.gone(self.peers(group))
-            if gone is None:
-                continue
-            gone_since = gone_since or time.monotonic()
-            if time.monotonic() - gone_since > group.job.GRACE_S:
-                self.complete(Error(Status.PEER, f"rank {gone} has left the job, and {self.name} waits for it"))
-                return
+                raise self.timed_out(limit)
+            self.check_peers(group)
+
+    def timed_out(self, seconds):
+        return Error(Status.TIMEOUT, f"Timed out waiting {round(seconds * 1000)}ms for {self.name} operation to complete")
+
+    def check_peers(self, group):
+        """Fails the call if a peer left the job more than GRACE_S ago."""
+        gone = group.job.gone(self.peers(group))
+        if gone is None:
+            return
+        self.gone_since = self.gone_since or time.monotonic()
+        if time.monotonic() - self.gone_since > group.job.GRACE_S:
+            self.complete(Error(Status.PEER, f"rank {gone} has left the job, and {self.name} waits for it"))
 
     def is_completed(self):
         """Returns True if the call has ended. Does not wait."""
@@ -186,7 +193,7 @@ class MessageWork(Work):
         return self.has_ended
 
     def ended(self, source, error):
-        """Called by the mailbox."""
+        """Records the end of the message. The mailbox calls this."""
         self.source, self.failure = self.group.ranks.index(source), error
         self.has_ended = True
 
@@ -198,10 +205,6 @@ class MessageWork(Work):
     def peers(self, group):
         return (self.peer,) if self.is_send else self.peer
 
-    def wait(self, timeout=NO_LIMIT):
-        super().wait(timeout)
-        return True
-
 
 class Completer:
     """A thread that completes calls with futures, and advances messages, while the program computes."""
@@ -211,7 +214,7 @@ class Completer:
         self.added, self.calls, self.wake = collections.deque(), [], threading.Event()
 
     def add(self, work):
-        """Completes a Work without a wait of the program."""
+        """Gives a Work to the thread, which completes it without a wait of the program."""
         self.added.append(work)
         if self.thread is None or not self.thread.is_alive():
             self.stopping, self.calls = False, []
@@ -250,23 +253,18 @@ class Completer:
             first.drive(0)
         else:
             first.drive(TICK_S)
-            self.check_peers(first)
+            self.check_limits(first)
 
     @staticmethod
-    def check_peers(work):
-        """Ends a call whose peer has left the job, or whose time has passed."""
+    def check_limits(work):
+        """Fails a call whose peer has left the job, or whose time has passed."""
         group = work.group
         if group is None or work.done:
             return
-        now = time.monotonic()
-        work.since = getattr(work, "since", None) or now
-        gone = group.job.gone(work.peers(group))
-        work.gone_since = (getattr(work, "gone_since", None) or now) if gone is not None else None
-        if gone is not None and now - work.gone_since > group.job.GRACE_S:
-            work.complete(Error(Status.PEER, f"rank {gone} has left the job, and {work.name} waits for it"))
-        elif now - work.since > work.seconds(group):
-            work.complete(Error(Status.TIMEOUT, f"Timed out waiting {round(work.seconds(group) * 1000)}ms for {work.name} "
-                                "operation to complete"))
+        work.check_peers(group)
+        work.since = work.since or time.monotonic()
+        if not work.done and time.monotonic() - work.since > work.seconds(group):
+            work.complete(work.timed_out(work.seconds(group)))
 
 
 COMPLETER = Completer()
