@@ -44,11 +44,6 @@ void Agreement::note_death(Rank member) {
     advance();
 }
 
-/// Deaths that other members report are final, so the coordinator need not wait for these ranks.
-void Agreement::learn_deaths(const RankSet& dead) {
-    dead_.add_all(dead);
-}
-
 void Agreement::receive(Rank from, const AgreementMessage& message) {
     if (decided_) return;
     switch (message.step) {
@@ -61,14 +56,14 @@ void Agreement::receive(Rank from, const AgreementMessage& message) {
                 votes_.word &= message.ballot.word;
                 votes_.bound = std::max(votes_.bound, message.ballot.bound);
             }
-            learn_deaths(message.ballot.dead);
+            dead_.add_all(message.ballot.dead);
             break;
         case AgreementStep::accept:
             // A later coordinator already has this rank's state, which must not change any more.
             if (from != coordinator_) return;
             proposer_ = from;
             accepted_ = message.ballot;
-            learn_deaths(message.ballot.dead);
+            dead_.add_all(message.ballot.dead);
             outgoing_.push_back({from, {.step = AgreementStep::ack, .ballot = accepted_}});
             break;
         case AgreementStep::ack:
@@ -135,7 +130,7 @@ void Agreement::propose() {
 void Agreement::decide(const Ballot& ballot) {
     accepted_ = ballot;
     decided_ = true;
-    learn_deaths(ballot.dead);
+    dead_.add_all(ballot.dead);
     outgoing_.clear();
     send_all(AgreementStep::decide);
 }

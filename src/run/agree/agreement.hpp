@@ -6,9 +6,9 @@
 //          proposal or is known to be dead. A rank that learns the decision relays it to all
 //          members before it returns. If the coordinator dies, the next one proposes the ballot
 //          that the members have accepted last, or a new one if no member has accepted any.
-// Holds    No clock, memory of peers or input and output: the caller carries the messages. Deaths
-//          are final, and each is eventually reported to each survivor. Messages of a dead rank
-//          may be lost. The proof is in docs/agreement.md.
+// Holds    Uses no clock, no memory of peers and no I/O: the caller carries the messages. Requires
+//          that deaths are final, and that each survivor is eventually told of each. Messages of a
+//          dead rank may be lost. The proof is in docs/agreement.md.
 #pragma once
 
 #include <compare>
@@ -105,7 +105,6 @@ class Agreement {
     void lead();
     void propose();
     void decide(const Ballot& ballot);
-    void learn_deaths(const RankSet& dead);
     void send_all(AgreementStep step);
     /// Returns the first member that is neither in `arrived` nor dead, or size_.
     [[nodiscard]] Rank first_missing(const RankSet& arrived) const;
@@ -113,13 +112,13 @@ class Agreement {
     Rank rank_;
     Rank size_;
     RankSet dead_;
-    Rank coordinator_ = -1;  ///< to which this rank has sent its state; -1: none
-    Rank proposer_ = -1;     ///< of the accepted ballot; -1: accepted_ is this rank's vote
+    Rank coordinator_ = -1;  ///< the last coordinator to which this rank sent its state; -1: none
+    Rank proposer_ = -1;     ///< proposer of accepted_; -1: accepted_ is this rank's vote
     Ballot accepted_;
     RankSet states_;             ///< coordinator: members whose states have arrived
     Ballot votes_;               ///< coordinator: combination of the votes
     Rank latest_proposer_ = -1;  ///< coordinator: highest proposer in a state; -1: none
-    Ballot latest_;              ///< coordinator: its ballot
+    Ballot latest_;              ///< coordinator: ballot of latest_proposer_
     RankSet acks_;               ///< coordinator: members that have accepted
     bool proposed_ = false;
     bool decided_ = false;

@@ -2,9 +2,9 @@
 // agreement_area.hpp - memory in every segment for the messages of agreements.
 //
 // Holds    Each team region has an entry for each member and step, so each entry has one writer.
-//          Consecutive agreements use different entries. A member overwrites an entry in its next
-//          agreement but one: all survivors have ended the agreement of the entry, because each of
-//          them has voted in the agreement after it.
+//          Consecutive agreements use different entries. A member overwrites the entries of
+//          agreement n in agreement n + 2. By then, all survivors have ended agreement n, because
+//          each of them has voted in agreement n + 1.
 #pragma once
 
 #include <cstdint>
@@ -25,22 +25,23 @@ struct AgreementArea {
     std::uint64_t offset = 0;  ///< offset in every segment; a multiple of kCellStride
     Rank ranks = 0;            ///< ranks of the job; 0: no area
 
-    /// Returns the offset of the cell of a sender's message; the message follows the cell. `tick`:
-    /// of the agreement; the ticks of consecutive agreements differ by 1.
+    /// Returns the offset of the cell of a sender's message; the message follows the cell. The
+    /// ticks of consecutive agreements differ by 1.
     [[nodiscard]] constexpr std::uint64_t cell(std::uint32_t team, Rank sender, AgreementStep step,
                                                base::Tick tick) const {
         const std::uint64_t senders = team * static_cast<std::uint64_t>(ranks);
         const std::uint64_t agreement =
-            (senders + static_cast<std::uint64_t>(sender)) * kTurns + tick % kTurns;
+            (senders + static_cast<std::uint64_t>(sender)) * kAgreements + tick % kAgreements;
         return offset +
                (agreement * kAgreementSteps + static_cast<std::uint64_t>(step)) * entry_bytes();
     }
     [[nodiscard]] constexpr std::uint64_t bytes(std::uint32_t teams) const {
-        return teams * static_cast<std::uint64_t>(ranks) * kTurns * kAgreementSteps * entry_bytes();
+        return teams * static_cast<std::uint64_t>(ranks) * kAgreements * kAgreementSteps *
+               entry_bytes();
     }
 
   private:
-    static constexpr std::uint64_t kTurns = 2;  ///< consecutive agreements with different entries
+    static constexpr std::uint64_t kAgreements = 2;  ///< consecutive agreements with own entries
 
     [[nodiscard]] constexpr std::uint64_t entry_bytes() const {
         constexpr std::uint64_t kUnit = sizeof(base::Cell);

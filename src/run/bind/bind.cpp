@@ -34,7 +34,6 @@ constexpr std::uint64_t in_lines(std::uint64_t bytes) {
 /// Binds the steps of a program: divides their blocks into pieces of consecutive units.
 class Binder {
   public:
-    /// `near` is as in BindOptions.
     Binder(BoundProgram& bound, const Partition& partition, const std::vector<bool>* near)
         : bound_(bound), partition_(partition), near_(near) {}
 
@@ -142,6 +141,7 @@ class Binder {
             }
     }
 
+    /// Divides blocks into pieces, and appends the pieces to BoundProgram::pieces.
     PieceList cut(plan::BlockList list) {
         const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
         for (std::uint32_t i = 0; i < list.count; ++i) {
@@ -170,8 +170,8 @@ class Binder {
         return bytes;
     }
 
-    /// Adds consecutive units as one piece. With displacements in the caller's memory, adds a piece
-    /// for each block instead. Then a unit whose index advances with the segment is a separate
+    /// Adds consecutive units as one piece or, if blocks have displacements in the caller's memory,
+    /// as one piece for each block. A unit whose index advances with the segment is then a separate
     /// piece, because its next index may be in another block.
     void add_run(const Block& block) {
         if (!bound_.has_displacements(block.buffer))
@@ -219,7 +219,7 @@ class Binder {
         }
     }
 
-    /// Sets the offsets in their payload of a list's pieces.
+    /// Sets the offset of each piece in the payload of its list.
     void pack(std::span<Piece> list) const {
         std::uint64_t packed = 0;
         for (Piece& piece : list) {
@@ -256,7 +256,7 @@ class Binder {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
             if (buffer == nullptr || piece.count == 0) continue;
-            // In these programs, the pieces of loops are not exposed.
+            // Pairwise programs do not expose the pieces of loops.
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
         }
@@ -264,7 +264,7 @@ class Binder {
         bound_.node_bytes = times(static_cast<std::uint64_t>(near),
                                   bound_.touched_input.bytes() + bound_.touched_output.bytes());
     }
-    /// Measures the touched scratch memory: all of it if a loop has its own iteration count.
+    /// Measures the touched scratch memory: whole buffers if a loop has its own iteration count.
     void measure_scratch() {
         const bool repeats = std::ranges::any_of(bound_.program.steps, [](const plan::Step& step) {
             return step.kind == StepKind::loop && step.operands != 0;
@@ -299,7 +299,8 @@ std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions&
     return times(times(program.slot_units, unit), options.element_bytes);
 }
 
-/// Returns the offset of each slot, and the end. Slots differ in size, and have `depth` copies.
+/// Returns the offset of each slot, and the end, for slots of different sizes. unit_bytes: bytes of
+/// the largest unit.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t units : program.slot_capacity)

@@ -107,9 +107,10 @@ struct BoundProgram {
     std::uint64_t published_start = 0;
     std::uint64_t scratch_bytes = 0;  ///< memory for the touched parts of all scratch buffers
     TouchedBuffer touched_scratch;    ///< union of the touched ranges of all scratch buffers
-    /// Scratch buffer whose memory is the output, unless the call is in place; or kNone.
+    /// Scratch buffer that uses the output's memory unless the call is in place; or kNone.
     std::uint32_t scratch_in_output = kNone;
-    /// Scratch buffer whose memory is the input, which it copies, unless in place; or kNone.
+    /// Scratch buffer that is a copy of the input, and uses its memory unless the call is in place;
+    /// or kNone.
     std::uint32_t scratch_in_input = kNone;
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     std::vector<BoundStep> steps;
@@ -146,7 +147,8 @@ struct BoundProgram {
     /// ranks arrives only while this rank makes calls. `near` is as in BindOptions.
     [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
                                         const std::vector<bool>* near) const;
-    /// Sets scratch_in_output and scratch_in_input. Their copy steps have equal source and target.
+    /// Sets scratch_in_output and scratch_in_input. The steps that copy from or to these scratch
+    /// buffers then have equal source and target addresses.
     void place_scratch();
 };
 

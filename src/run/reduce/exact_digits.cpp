@@ -16,8 +16,8 @@ constexpr std::int64_t kDigitMask = (std::int64_t{1} << kDigitBits) - 1;
 
 /// Stores the digits times `sign` with carries moved. Returns the carry out of the top digit, which
 /// has the number's sign.
-std::int64_t carried(const std::int64_t* digits, std::size_t stride, int count, std::int64_t sign,
-                     Digits& to) {
+std::int64_t normalize(const std::int64_t* digits, std::size_t stride, int count, std::int64_t sign,
+                       Digits& to) {
     std::int64_t carry = 0;
     for (int i = 0; i < count; ++i) {
         const std::int64_t sum = sign * digits[static_cast<std::size_t>(i) * stride] + carry;
@@ -42,9 +42,9 @@ double scaled(std::uint64_t mantissa, int exponent) {
 LeadingBits leading_bits(const std::int64_t* digits, std::size_t stride, int count, int exponent) {
     Digits held;
     LeadingBits result;
-    if (carried(digits, stride, count, 1, held) < 0) {
+    if (normalize(digits, stride, count, 1, held) < 0) {
         result.negative = true;
-        static_cast<void>(carried(digits, stride, count, -1, held));
+        static_cast<void>(normalize(digits, stride, count, -1, held));
     }
     int top = count;
     while (top >= 0 && held[top] == 0) --top;
@@ -70,6 +70,7 @@ double LeadingBits::rounded(const FloatFormat& format) const {
     if (bits == 0) return 0.0;
     const auto high = static_cast<std::uint64_t>(bits >> 64);
     const bool lower = more || static_cast<std::uint64_t>(bits) != 0;
+    // Low bits of `high` that exceed the precision, or are below the least number of the format.
     const int dropped = std::max(64 - format.precision, format.least - (exponent + 64));
     if (dropped > 64) return double_of(sign);
     constexpr std::uint64_t kHalf = kSignBit;

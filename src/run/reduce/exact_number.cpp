@@ -13,7 +13,7 @@ namespace {
 // Words after the digits. The first two have a count in each half; only "0 or not" matters.
 constexpr int kInfinities = kDigitsMax;     ///< lower half: +infinity, upper half: -infinity
 constexpr int kZeros = kDigitsMax + 1;      ///< lower half: other values, upper half: -0.0
-constexpr int kAdditions = kDigitsMax + 2;  ///< digits are below this number times 2^44
+constexpr int kAdditions = kDigitsMax + 2;  ///< n additions: digits are below n * 2^44
 constexpr std::int64_t kAdditionsMax = std::int64_t{1} << 18;
 
 bool has_low(std::int64_t word) {
@@ -38,8 +38,8 @@ constexpr std::size_t kBinsMin = 1024;
 
 }  // namespace
 
-/// State of the addition of an array between two runs. Attempts at the loop become rarer while it
-/// loses errors.
+/// State of the addition of an array between two runs. While the loop loses errors, more and more
+/// runs are added to bins without trying the loop.
 struct ExactNumber::Attempts {
     std::uint32_t skipped = 0;  ///< runs without a loop after the last loop; 0: it lost no error
     std::uint32_t left = 0;     ///< runs until the next loop

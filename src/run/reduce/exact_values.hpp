@@ -11,7 +11,7 @@
 
 namespace weft::run {
 
-/// Widens `count` elements of any alignment.
+/// Converts `count` elements of any alignment to doubles.
 template <class T>
 void widen_all(const std::byte* from, std::size_t count, double* to) {
     if constexpr (std::is_same_v<T, double>) {
@@ -40,7 +40,7 @@ auto with_type(Type type, Body body) {
     }
 }
 
-/// Widens `count` elements from index `first`.
+/// Converts `count` elements from index `first` to doubles.
 inline void widen(Type type, const void* from, std::size_t first, std::size_t count, double* to) {
     with_type(type, [&](auto sample) {
         using T = decltype(sample);

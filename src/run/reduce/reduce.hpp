@@ -98,7 +98,7 @@ void reduce_many(const Reducer& reducer, std::span<std::byte* const> targets,
                  std::span<const std::byte* const> operands, std::size_t elements,
                  Stores stores = Stores::cached);
 
-/// Sets a single target.
+/// Does reduce_many() with a single target.
 inline void reduce_many(const Reducer& reducer, std::byte* target,
                         std::span<const std::byte* const> operands, std::size_t elements) {
     reduce_many(reducer, std::span<std::byte* const>(&target, 1), operands, elements);
