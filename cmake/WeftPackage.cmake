@@ -50,7 +50,7 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "libweft0 ${own_version}, python3-numpy,
 set(what "weft runs collectives as verified schedules of one-sided puts: between
 nodes through libfabric, on a node straight through shared memory.")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (library)\n${what}\n.\nThis package has the library and its network module.")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and what CMake and\npkg-config read.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and files for CMake\nand pkg-config.")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${what}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
 set(CPACK_COMPONENT_PYTHON_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (Python)\n${what}\n.\nThis package has the Python package, for numpy and torch.")
 
