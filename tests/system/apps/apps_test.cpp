@@ -42,6 +42,10 @@ const std::vector<App>& apps() {
     return all;
 }
 
+const App& app_named(std::string_view name) {
+    return *std::ranges::find(apps(), name, &App::name);
+}
+
 /// Temporary folder for the files of one command.
 class Folder {
   public:
@@ -178,34 +182,33 @@ TEST_P(ShapesTest, ResultsEqualThoseOfASerialRunForUnusualShapes) {
 }
 
 std::vector<Shape> shapes() {
-    // `app` is an index of apps().
-    const auto with = [](std::size_t app, Words more) {
+    const auto with = [](const char* name, Words more) {
         more.insert(more.end(), {"--check", "--json"});
-        return std::pair(App{apps()[app].name, {}, apps()[app].compared}, more);
+        return std::pair(App{name, {}, app_named(name).compared}, more);
     };
     std::vector<Shape> all;
     const auto add = [&](const char* name, Words options, std::pair<App, Words> program) {
         all.push_back({name, std::move(options), program.first, program.second});
     };
     add("cg_ranks_without_rows", {"-n", "5", "--nodes", "2"},
-        with(0, {kMesh, "--blocks", "0,100,0,199,1"}));
+        with("cg", {kMesh, "--blocks", "0,100,0,199,1"}));
     add("heat_one_row_each", {"-n", "5", "--nodes", "2"},
-        with(1, {"--rows", "5", "--columns", "1", "--steps", "20"}));
+        with("heat", {"--rows", "5", "--columns", "1", "--steps", "20"}));
     add("heat_one_cell_each", {"--layout", "1,5"},
-        with(1, {"--grid", "2x3", "--rows", "2", "--columns", "3", "--steps", "33"}));
-    add("heat_no_step", {"-n", "3"}, with(1, {"--steps", "0"}));
+        with("heat", {"--grid", "2x3", "--rows", "2", "--columns", "3", "--steps", "33"}));
+    add("heat_no_step", {"-n", "3"}, with("heat", {"--steps", "0"}));
     add("heat_with_neighbor_collectives", {"-n", "6", "--nodes", "2"},
-        with(1, {"--grid", "3x2", "--rows", "31", "--columns", "17", "--steps", "21", "--exchange",
-                 "neighbors"}));
+        with("heat", {"--grid", "3x2", "--rows", "31", "--columns", "17", "--steps", "21",
+                      "--exchange", "neighbors"}));
     add("table_full_to_the_last_slot", {"--layout", "2,1"},
-        with(2, {"--draws", "3000", "--distinct", "60", "--slots", "60", "--seed", "5"}));
+        with("table", {"--draws", "3000", "--distinct", "60", "--slots", "60", "--seed", "5"}));
     add("samplesort_fewer_records_than_ranks", {"--layout", "2,3"},
-        with(3, {"FOLDER/in", "FOLDER/out", "--make", "3"}));
+        with("samplesort", {"FOLDER/in", "FOLDER/out", "--make", "3"}));
     add("samplesort_one_key", {"-n", "4"},
-        with(3, {"FOLDER/in", "FOLDER/out", "--make", "1000", "--distinct", "1"}));
+        with("samplesort", {"FOLDER/in", "FOLDER/out", "--make", "1000", "--distinct", "1"}));
     add("samplesort_few_samples_of_small_records", {"-n", "3", "--nodes", "3"},
-        with(3, {"FOLDER/in", "FOLDER/out", "--make", "5000", "--samples", "1", "--record-bytes",
-                 "3", "--key-bytes", "3"}));
+        with("samplesort", {"FOLDER/in", "FOLDER/out", "--make", "5000", "--samples", "1",
+                            "--record-bytes", "3", "--key-bytes", "3"}));
     return all;
 }
 
@@ -289,14 +292,14 @@ TEST(Samplesort, AnExistingOutputIsReplacedAndTheInputIsNot) {
 TEST(AppChecks, AResultOutsideTheToleranceIsWrong) {
     // Four ranks add in another order than one rank, so the last bits differ, and 0 is too strict.
     const Outcome outcome = run_ranks(
-        {"-n", "4"}, command_of(apps()[0], {"--check", "--check-tolerance", "0", "--json"}));
+        {"-n", "4"}, command_of(app_named("cg"), {"--check", "--check-tolerance", "0", "--json"}));
     EXPECT_EQ(outcome.status, 1) << outcome.errors;
     EXPECT_EQ(lab::read_json(outcome.output).at("check"), "wrong");
 }
 
 TEST(AppChecks, ASolverThatDoesNotConvergeFails) {
     const Outcome outcome =
-        run_ranks({"-n", "2"}, command_of(apps()[0], {"--iterations", "5", "--json"}));
+        run_ranks({"-n", "2"}, command_of(app_named("cg"), {"--iterations", "5", "--json"}));
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(lab::read_json(outcome.output).at("converged"), false);
 }

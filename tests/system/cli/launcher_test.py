@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Goal: weft run accepts the options of mpirun and runs one rank under a tool; weft doctor names missing parts.
 # Method: jobs of shell commands; fake tools, first in PATH, that print their arguments; a pseudo-terminal.
+import fcntl
 import json
 import os
 import pty
@@ -11,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import termios
 import time
 import unittest
 from pathlib import Path
@@ -95,7 +97,7 @@ class Tools(unittest.TestCase):
         master, slave = pty.openpty()
         job = subprocess.Popen([WEFT, "run", "-n", "2", "--gdb", "1", *PRINT_RANK], stdin=slave, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, start_new_session=True, env=os.environ | self.path,
-                               preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
+                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
         os.write(master, b"backtrace\n")
         output = job.communicate(timeout=60)[0]
         os.close(slave)
@@ -138,8 +140,8 @@ class Doctor(unittest.TestCase):
             self.assertTrue(note["state"] == "ok" or "it needs" in note["found"] or "not" in note["found"], note)
 
     def test_low_limits_and_unknown_settings_are_noted(self):
-        limit_files = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512))
-        done = weft("doctor", "--json", preexec_fn=limit_files, settings={"WEFT_TMEOUT": "3"})
+        done = weft("doctor", "--json", settings={"WEFT_TMEOUT": "3"},
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)))
         checks = {check["what"]: check for check in json.loads(done.stdout)["checks"]}
         self.assertEqual((checks["open files"]["state"], checks["open files"]["mend"]), ("note", "ulimit -n 4096"))
         self.assertIn("did you mean WEFT_TIMEOUT?", checks["settings"]["found"])

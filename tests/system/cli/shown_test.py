@@ -47,10 +47,9 @@ class Shown(unittest.TestCase):
     def test_examples_of_help_run(self):
         commands = json.loads(self.run_shell("weft help --json"))["commands"]
         for command in commands:
-            self.assertGreater(len(command["examples"]), 0, command["name"])
+            self.assertTrue(any(f"weft {command['name']}" in example for example in command["examples"]), command["name"])
             for example in command["examples"]:
                 with self.subTest(example=example):
-                    self.assertIn(f"weft {command['name']}", example if "goal" not in example else example + "weft goal")
                     self.assertIn(example, self.run_shell(f"weft {command['name']} --help"))
                     self.assertIn(example, self.run_shell(f"weft help --man {command['name']}").replace("\\-", "-"))
                     self.run_shell(example)

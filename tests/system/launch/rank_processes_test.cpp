@@ -28,7 +28,7 @@ class RankProcessesTest : public testing::Test {
         : folder_(fmt::format("{}rank_processes.{}", testing::TempDir(), ::getpid())) {
         std::filesystem::remove_all(folder_);
         std::filesystem::create_directory(folder_);
-        add("self", 0);
+        add("self", 0);  // this process, which is rank 0 and has the number 10
         add("10", 0);
         set_parent("self", 0);
     }

@@ -145,6 +145,7 @@ class WholeRuns(unittest.TestCase):
         self.assertNotIn("WEFT_DIRECT=copy", sides[0])
         self.assertEqual(sides[2][1:5], ["run", "-x", "WEFT_DIRECT=copy", "-n"])
         row = job.rows()[0]
+        # ANSWER prints value * (1 + bytes): the second run of weft prints 4 * (1 + 8).
         self.assertEqual((row["buffers"], row["best_peer"], row["copy_us"]), ("fresh", "openmpi", 36))
 
     def test_stdout_has_only_json_with_a_row_for_each_size(self):

@@ -130,8 +130,8 @@ TEST_P(Behaviour, TheAttributesOfTheProviderArePrinted) {
         print_fact(
             GetParam(),
             "mr_mode {:#x}, key {} bytes, immediate {} bytes, inject {}, message {}, order {:#x} "
-            "up to "
-            "{}, caps {:#x}, mode {:#x}, progress {}, delivery {}, fence {}, address format {}",
+            "up to {}, caps {:#x}, mode {:#x}, progress {}, delivery {}, fence {}, "
+            "address format {}",
             static_cast<unsigned>(info.domain_attr->mr_mode), info.domain_attr->mr_key_size,
             info.domain_attr->cq_data_size, info.tx_attr->inject_size, info.ep_attr->max_msg_size,
             info.tx_attr->msg_order, info.ep_attr->max_order_waw_size, info.caps, info.mode,

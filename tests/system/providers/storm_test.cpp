@@ -47,7 +47,7 @@ std::uint32_t fill_up(Member& me, const Send& send) {
     return next;
 }
 
-/// Body of rank 0. SharedState::stage has 0, 1 and then the number of puts, which ends the test.
+/// Body of rank 0. SharedState::test_word has the stage, 0 or 1, and at the end the number of puts.
 void send_storm(Member& me, const Send& send, std::uint32_t more) {
     // Stage 0: the target does not poll. The port must refuse puts at some time.
     const std::uint32_t fitted = fill_up(me, send);

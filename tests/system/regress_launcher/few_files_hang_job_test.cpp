@@ -14,10 +14,9 @@ namespace {
 class FewFilesHangJob : public testing::TestWithParam<const char*> {};
 
 TEST_P(FewFilesHangJob, JobRunsOrIsRefusedUnderEveryLimit) {
-    constexpr int kTooFew =
-        14;  // less than the 26 files that check_free_files() requires for 2 ranks
-    constexpr int kEnough =
-        44;  // the 30 files that it requires with --label, and 14 inherited ones
+    // For 2 ranks, check_free_files() requires 26 files, 30 with --label. Up to 14 are inherited.
+    constexpr int kTooFew = 14;
+    constexpr int kEnough = 30 + 14;
     constexpr int kRefused = 3;  // exit status
     for (int limit = kTooFew; limit <= kEnough; ++limit) {
         SCOPED_TRACE(limit);

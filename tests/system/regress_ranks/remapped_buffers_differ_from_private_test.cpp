@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: buffers did not behave as private memory after the library had remapped them. Method: each
 // rank function uses a buffer in calls until the library has remapped it, and then tests one
-// behaviour. In commit 9d518da, which lacks the fixes, each fails: shrink    mremap() to fewer
-// bytes lost writes of another thread: 1 to 3 in 20 rounds handlers  a fork handler locks a mutex
-// that the program holds during calls: deadlock watched   the registration of the buffer with a
-// userfaultfd was lost: ENOENT growing   memory with MAP_GROWSDOWN did not grow after a call:
-// SIGSEGV overlap   a call on another part of the buffer, or finalize(), made pages private while
-// an O_DIRECT read was in flight: up to half of the data was lost. The test needs no disk: it
-// checks that the mapping does not change. forked    after a fork, each page existed twice: 239 MB
-// instead of 126 MB
+// behaviour. In commit 9d518da, which lacks the fixes, each fails:
+//   - shrink: mremap() to fewer bytes loses 1 to 3 writes of another thread in 20 rounds.
+//   - handlers: a fork handler locks a mutex that the program holds during calls: deadlock.
+//   - watched: the registration of the buffer with a userfaultfd is lost: ENOENT.
+//   - growing: memory with MAP_GROWSDOWN does not grow after a call: SIGSEGV.
+//   - overlap: a call on another part of the buffer, or finalize(), makes pages private. If an
+//     O_DIRECT read is in flight, up to half of its data is lost. The test needs no disk: it checks
+//     that the mapping does not change.
+//   - forked: after a fork, each page exists twice: 239 MB instead of 126 MB.
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
