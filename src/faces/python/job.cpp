@@ -239,21 +239,18 @@ std::shared_ptr<TeamHandle> TeamHandle::split_node() {
 }
 
 void TeamHandle::revoke() {
-    const RuntimeCall entry(*job_);
-    job_->check(call_long([&] { return weft_team_revoke(team_); }));
+    call_checked(*job_, [&] { return weft_team_revoke(team_); });
 }
 
 std::pair<std::uint64_t, int> TeamHandle::agree(std::uint64_t word) {
-    const RuntimeCall entry(*job_);
     int dead = 0;
-    job_->check(call_long([&] { return weft_agree(team_, &word, &dead); }));
+    call_checked(*job_, [&] { return weft_agree(team_, &word, &dead); });
     return {word, dead};
 }
 
 std::shared_ptr<TeamHandle> TeamHandle::shrink() {
-    const RuntimeCall entry(*job_);
     weft_team* made = nullptr;
-    job_->check(call_long([&] { return weft_team_shrink(team_, &made); }));
+    call_checked(*job_, [&] { return weft_team_shrink(team_, &made); });
     return adopt(made);
 }
 

@@ -134,6 +134,13 @@ auto call_long(Call call) {
     return call();
 }
 
+/// Does call_long() as a RuntimeCall. Raises weft.Error if the call fails.
+template <typename Call>
+void call_checked(JobObject& job, Call call) {
+    const RuntimeCall entry(job);
+    job.check(call_long(call));
+}
+
 constexpr std::chrono::nanoseconds kWaitSlice = std::chrono::milliseconds(50);
 
 /// Repeats `wait(timeout_ns)` until it returns another status than WEFT_ERR_TIMEOUT or the limit

@@ -115,17 +115,16 @@ void put(TeamObject& team, const py::object& target, const py::object& data, int
     if (ArrayGrid::is_needed(target, data)) {
         const ArrayGrid both(target, "target", data, "data");
         const auto grid = both.grid();
-        const RuntimeCall entry(*team.job());
-        team.job()->check(call_long(
-            [&] { return weft_put_grid(team.team(), both.dst(), both.src(), &grid, peer); }));
+        call_checked(*team.job(), [&] {
+            return weft_put_grid(team.team(), both.dst(), both.src(), &grid, peer);
+        });
         return;
     }
     const auto to = BufferView::output(target, "target");
     const auto from = BufferView::input(data, "data");
     expect_equal(to, from);
-    const RuntimeCall entry(*team.job());
-    team.job()->check(
-        call_long([&] { return weft_put(team.team(), to.data(), from.data(), to.bytes(), peer); }));
+    call_checked(*team.job(),
+                 [&] { return weft_put(team.team(), to.data(), from.data(), to.bytes(), peer); });
 }
 
 void put_later(TeamObject& team, const py::object& target, const py::object& data, int peer) {
@@ -157,21 +156,19 @@ void put_signal(TeamObject& team, const py::object& target, const py::object& da
     if (ArrayGrid::is_needed(target, data)) {
         const ArrayGrid both(target, "target", data, "data");
         const auto grid = both.grid();
-        const RuntimeCall entry(*team.job());
-        team.job()->check(call_long([&] {
+        call_checked(*team.job(), [&] {
             return weft_put_grid_signal(team.team(), both.dst(), both.src(), &grid, at, value,
                                         add ? 1 : 0, peer);
-        }));
+        });
         return;
     }
     const auto to = BufferView::output(target, "target");
     const auto from = BufferView::input(data, "data");
     expect_equal(to, from);
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] {
+    call_checked(*team.job(), [&] {
         return weft_put_signal(team.team(), to.data(), from.data(), to.bytes(), at, value,
                                add ? 1 : 0, peer);
-    }));
+    });
 }
 
 py::object get(TeamObject& team, const py::object& source, int peer, py::object recv) {
@@ -180,9 +177,9 @@ py::object get(TeamObject& team, const py::object& source, int peer, py::object 
     if (!recv.is_none() && ArrayGrid::is_needed(recv, source)) {
         const ArrayGrid both(recv, "recv", source, "source");
         const auto grid = both.grid();
-        const RuntimeCall entry(*team.job());
-        team.job()->check(call_long(
-            [&] { return weft_get_grid(team.team(), both.dst(), both.src(), &grid, peer); }));
+        call_checked(*team.job(), [&] {
+            return weft_get_grid(team.team(), both.dst(), both.src(), &grid, peer);
+        });
         return recv;
     }
     const auto from = BufferView::output(source, "source");
@@ -201,8 +198,7 @@ py::object get(TeamObject& team, const py::object& source, int peer, py::object 
 }
 
 void fence(TeamObject& team) {
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] { return weft_fence(team.team()); }));
+    call_checked(*team.job(), [&] { return weft_fence(team.team()); });
 }
 
 void quiet(TeamObject& team, std::optional<double> timeout_s) {
@@ -219,11 +215,10 @@ py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object
     const auto value = operand.is_none() ? WordValue{} : word_of(operand, type);
     const auto expected = compare.is_none() ? WordValue{} : word_of(compare, type);
     WordValue former;
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] {
+    call_checked(*team.job(), [&] {
         return weft_atomic(team.team(), kind, type, view.data(), value.bytes.data(),
                            expected.bytes.data(), former.bytes.data(), peer);
-    }));
+    });
     return value_of(former, type);
 }
 
@@ -231,11 +226,10 @@ void change_word_later(TeamObject& team, weft_atomic_kind kind, const py::object
                        const py::object& operand, int peer) {
     const auto view = word_view(word, "word");
     const auto value = word_of(operand, view.type());
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] {
+    call_checked(*team.job(), [&] {
         return weft_atomic(team.team(), kind, view.type(), view.data(), value.bytes.data(), nullptr,
                            nullptr, peer);
-    }));
+    });
 }
 
 py::object wait_until(TeamObject& team, const py::object& word, weft_compare compare,
@@ -272,24 +266,21 @@ bool test_until(TeamObject& team, const py::object& word, weft_compare compare,
 void lock_set(TeamObject& team, const py::object& word) {
     const auto view = word_view(word, "word");
     auto* const at = signal_word(view, "word");
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] { return weft_lock_set(team.team(), at); }));
+    call_checked(*team.job(), [&] { return weft_lock_set(team.team(), at); });
 }
 
 bool lock_test(TeamObject& team, const py::object& word) {
     const auto view = word_view(word, "word");
     auto* const at = signal_word(view, "word");
     int got = 0;
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] { return weft_lock_test(team.team(), at, &got); }));
+    call_checked(*team.job(), [&] { return weft_lock_test(team.team(), at, &got); });
     return got != 0;
 }
 
 void lock_clear(TeamObject& team, const py::object& word) {
     const auto view = word_view(word, "word");
     auto* const at = signal_word(view, "word");
-    const RuntimeCall entry(*team.job());
-    team.job()->check(call_long([&] { return weft_lock_clear(team.team(), at); }));
+    call_checked(*team.job(), [&] { return weft_lock_clear(team.team(), at); });
 }
 
 }  // namespace weft::python

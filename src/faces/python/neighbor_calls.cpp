@@ -136,11 +136,10 @@ py::object StencilObject::alltoall(py::object send, py::object recv) {
     const auto blocks = neighbors().size();
     const CallObjects objects = view_both(send, recv, "same", 1);
     const auto count = equal_blocks(objects, blocks, blocks);
-    const RuntimeCall entry(*team_->job());
-    team_->job()->check(call_long([&] {
+    call_checked(*team_->job(), [&] {
         return weft_stencil_alltoall(stencil_, objects.in.data(), objects.out.data(), count,
                                      objects.out.type());
-    }));
+    });
     return recv;
 }
 
@@ -148,11 +147,10 @@ py::object StencilObject::allgather(py::object send, py::object recv) {
     const auto blocks = neighbors().size();
     const CallObjects objects = view_both(send, recv, "stacked", blocks);
     const auto count = equal_blocks(objects, 1, blocks);
-    const RuntimeCall entry(*team_->job());
-    team_->job()->check(call_long([&] {
+    call_checked(*team_->job(), [&] {
         return weft_stencil_allgather(stencil_, objects.in.data(), objects.out.data(), count,
                                       objects.out.type());
-    }));
+    });
     return recv;
 }
 
