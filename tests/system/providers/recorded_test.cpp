@@ -88,6 +88,18 @@ void set_attributes(const Row& row, RecordedOffer& offer) {
     offer.domain_attributes.cq_data_size = row.immediate_bytes;
 }
 
+void expect_attributes(const link::Grant& grant, const Row& row) {
+    EXPECT_EQ(grant.virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
+    EXPECT_EQ(grant.provider_keys, (row.mr_mode & FI_MR_PROV_KEY) != 0);
+    EXPECT_EQ(grant.local_registration, (row.mr_mode & FI_MR_LOCAL) != 0);
+    EXPECT_EQ(grant.endpoint_registration, (row.mr_mode & FI_MR_ENDPOINT) != 0);
+    EXPECT_EQ(grant.inject_bytes, row.inject_bytes);
+    EXPECT_EQ(grant.immediate_bytes, row.immediate_bytes);
+    EXPECT_EQ(grant.ordered_bytes != 0, row.ordered);
+    EXPECT_EQ(grant.fence, row.fence);
+    EXPECT_EQ(grant.delivery, row.delivery);
+}
+
 class Recorded : public testing::TestWithParam<Row> {};
 
 TEST_P(Recorded, TheOfferIsAcceptedWithItsRequirements) {
@@ -96,15 +108,7 @@ TEST_P(Recorded, TheOfferIsAcceptedWithItsRequirements) {
     set_attributes(row, offer);
     const auto grant = link::accept_offer(offer.info);
     ASSERT_TRUE(grant) << grant.failure().text;
-    EXPECT_EQ(grant->virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
-    EXPECT_EQ(grant->provider_keys, (row.mr_mode & FI_MR_PROV_KEY) != 0);
-    EXPECT_EQ(grant->local_registration, (row.mr_mode & FI_MR_LOCAL) != 0);
-    EXPECT_EQ(grant->endpoint_registration, (row.mr_mode & FI_MR_ENDPOINT) != 0);
-    EXPECT_EQ(grant->inject_bytes, row.inject_bytes);
-    EXPECT_EQ(grant->immediate_bytes, row.immediate_bytes);
-    EXPECT_EQ(grant->ordered_bytes != 0, row.ordered);
-    EXPECT_EQ(grant->fence, row.fence);
-    EXPECT_EQ(grant->delivery, row.delivery);
+    expect_attributes(*grant, row);
 }
 
 TEST_P(Recorded, PromisedNotificationsAreChosenAndOthersRefused) {
@@ -146,16 +150,8 @@ TEST_P(Recorded, TheProfileDeclaresTheOfferAndLeadsToTheSamePlan) {
     const link::Grant& declared = profile.declared;
     EXPECT_FALSE(profile.declared_by.empty());
     EXPECT_FALSE(profile.cost.source.empty());
-    EXPECT_EQ(declared.virtual_addresses, (row.mr_mode & FI_MR_VIRT_ADDR) != 0);
-    EXPECT_EQ(declared.provider_keys, (row.mr_mode & FI_MR_PROV_KEY) != 0);
-    EXPECT_EQ(declared.local_registration, (row.mr_mode & FI_MR_LOCAL) != 0);
-    EXPECT_EQ(declared.endpoint_registration, (row.mr_mode & FI_MR_ENDPOINT) != 0);
+    expect_attributes(declared, row);
     EXPECT_EQ(declared.key_bytes, row.key_bytes);
-    EXPECT_EQ(declared.inject_bytes, row.inject_bytes);
-    EXPECT_EQ(declared.immediate_bytes, row.immediate_bytes);
-    EXPECT_EQ(declared.ordered_bytes != 0, row.ordered);
-    EXPECT_EQ(declared.fence, row.fence);
-    EXPECT_EQ(declared.delivery, row.delivery);
     EXPECT_EQ(declared.counters, grants_counters(row));
     const link::FabricSurvey survey = link::survey_declared(profile, std::nullopt);
     EXPECT_EQ(link::to_text(survey.notify), row.plan);
