@@ -35,7 +35,7 @@ constexpr std::size_t kBytes = kPages * kPage;
 constexpr std::size_t kFreed = 400;  ///< the page that the program frees by madvise()
 constexpr int kWriters = 3;
 constexpr int kStatusNeverRemapped = 77;
-constexpr int kStatusFailedRight = 78;  ///< the call failed as expected, and no write was lost
+constexpr int kStatusFailedAsExpected = 78;  ///< the call failed as expected, and no write was lost
 
 using Word = volatile std::uint64_t;
 
@@ -245,7 +245,7 @@ int at_failure(const Words& /*none*/) {
     writers.pause();
     if (!failed) return 5;
     if (!is_private || !is_shared(buffer)) return 6;
-    return writers.lost() == 0 ? kStatusFailedRight : 4;
+    return writers.lost() == 0 ? kStatusFailedAsExpected : 4;
 }
 
 const RankFunction kAtFork("remapped_memory_at_fork", at_fork);
@@ -260,8 +260,8 @@ TEST(RemappedMemory, NoWriteIsLostWhenMemoryBecomesPrivate) {
         if (outcome.status == kStatusNeverRemapped)
             GTEST_SKIP() << "no memory is remapped on this machine";
         const bool fails = std::string_view(function) == "remapped_memory_at_failure";
-        EXPECT_EQ(outcome.status, fails ? kStatusFailedRight : 0) << function << '\n'
-                                                                  << outcome.errors;
+        EXPECT_EQ(outcome.status, fails ? kStatusFailedAsExpected : 0) << function << '\n'
+                                                                       << outcome.errors;
     }
 }
 
