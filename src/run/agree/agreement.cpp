@@ -105,10 +105,7 @@ void Agreement::advance() {
     if (lowest != std::exchange(coordinator_, lowest) && lowest != rank_)
         outgoing_.push_back(
             {lowest, {.step = AgreementStep::state, .proposer = proposer_, .ballot = accepted_}});
-    if (lowest == rank_) lead();
-}
-
-void Agreement::lead() {
+    if (lowest != rank_) return;
     if (!proposed_ && first_missing(states_) == size_) propose();
     if (proposed_ && first_missing(acks_) == size_) decide(Ballot(accepted_));
 }

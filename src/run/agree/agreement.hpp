@@ -102,7 +102,6 @@ class Agreement {
 
   private:
     void advance();
-    void lead();
     void propose();
     void decide(const Ballot& ballot);
     void send_all(AgreementStep step);

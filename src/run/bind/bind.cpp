@@ -9,7 +9,6 @@
 #include "base/random.hpp"
 
 namespace weft::run {
-
 namespace {
 
 using plan::Block;

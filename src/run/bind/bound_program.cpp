@@ -6,7 +6,6 @@
 #include "plan/schedule/canonical.hpp"
 
 namespace weft::run {
-
 namespace {
 
 using plan::Block;

@@ -6,7 +6,6 @@
 #include "run/bind/bind.hpp"
 
 namespace weft::run {
-
 namespace {
 
 using plan::Buffer;

@@ -6,7 +6,6 @@
 #include <bit>
 
 namespace weft::run {
-
 namespace {
 
 /// The digits of a number and its last carry.

@@ -7,7 +7,6 @@
 #include "run/reduce/exact_values.hpp"
 
 namespace weft::run {
-
 namespace {
 
 // Words after the digits. The first two have a count in each half; only "0 or not" matters.

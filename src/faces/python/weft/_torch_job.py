@@ -6,7 +6,6 @@ Idea     Members of a group exchange the jobs that they are in through torch's S
 Holds    A job lives until the process ends: leave_all() runs at exit. A rank that leaves announces this, so peers that
          wait for the rank get an error that names it.
 """
-import atexit
 import os
 import pickle
 import sys
@@ -160,8 +159,3 @@ def barrier_test_of(exchange):
                 raise
             return True
     return test
-
-
-def leave_at_exit(stop_threads):
-    atexit.register(leave_all, stop_threads)
-

@@ -9,6 +9,7 @@
 Importing this module registers the backend. It also lets env:// work under PMIx launchers, where the variables RANK
 and MASTER_ADDR are not set, and lets dist.monitored_barrier() accept groups of this backend.
 """
+import atexit
 import datetime
 import importlib
 import os
@@ -69,4 +70,4 @@ if "WEFT" not in getattr(dist.Backend, "_plugins", {}):
         dist.Backend.register_backend("weft", ProcessGroupWeft)
     rendezvous._rendezvous_handlers["env"] = _rendezvous_of_launcher
     distributed_c10d.monitored_barrier = dist.monitored_barrier = monitored_barrier
-    _torch_job.leave_at_exit(COMPLETER.stop)
+    atexit.register(_torch_job.leave_all, COMPLETER.stop)
