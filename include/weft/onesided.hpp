@@ -71,6 +71,9 @@ concept Buffer = std::ranges::contiguous_range<R> && std::ranges::sized_range<R>
 /// Buffers with elements of type T.
 template <class R, class T>
 concept BufferOf = Buffer<R> && std::is_same_v<std::ranges::range_value_t<R>, T>;
+/// Buffers with words, for waits.
+template <class R>
+concept BufferOfWords = Buffer<R> && Word<std::ranges::range_value_t<R>>;
 /// Buffers that a call may use after it has returned: no temporary that owns its elements.
 template <class R, class T>
 concept LastingBufferOf = BufferOf<R, T> && std::ranges::borrowed_range<R>;
@@ -121,6 +124,12 @@ class WEFT_API OneSidedCalls {
     template <CopiedAsBytes T, BufferOf<T> Source>
     void put(T* dst, const Source& src, Rank peer) {
         put(dst, std::ranges::data(src), std::ranges::size(src) * sizeof(T), peer);
+    }
+    template <CopiedAsBytes T, BufferOf<T> Source>
+    void put_signal(T* dst, const Source& src, std::uint64_t* signal, std::uint64_t value,
+                    SignalOp op, Rank peer) {
+        put_signal(dst, std::ranges::data(src), std::ranges::size(src) * sizeof(T), signal, value,
+                   op, peer);
     }
     template <CopiedAsBytes T, BufferOf<T> Target>
     void get(Target&& dst, const T* src, Rank peer) {
@@ -282,15 +291,15 @@ class WEFT_API OneSidedCalls {
         return wait_for(condition(std::span(word, 1), compare, wanted), time);
     }
     /// Waits until one of the words satisfies the condition, and returns its index.
-    template <Word T>
-    std::size_t wait_until_any(std::span<const T> words, Compare compare,
-                               std::type_identity_t<T> wanted) {
-        return wait_any(condition(words, compare, wanted));
+    template <BufferOfWords R>
+    std::size_t wait_until_any(const R& words, Compare compare,
+                               std::ranges::range_value_t<R> wanted) {
+        return wait_any(condition(span_of_words(words), compare, wanted));
     }
     /// Waits until each word has satisfied the condition once.
-    template <Word T>
-    void wait_until_all(std::span<const T> words, Compare compare, std::type_identity_t<T> wanted) {
-        wait(condition(words, compare, wanted));
+    template <BufferOfWords R>
+    void wait_until_all(const R& words, Compare compare, std::ranges::range_value_t<R> wanted) {
+        wait(condition(span_of_words(words), compare, wanted));
     }
     /// Returns true if the condition holds; if not, drives all transfers once and tests again.
     template <Word T>
@@ -303,6 +312,11 @@ class WEFT_API OneSidedCalls {
     explicit OneSidedCalls(std::shared_ptr<detail::TeamLink> link) noexcept
         : link_(std::move(link)) {}
 
+    template <BufferOfWords R>
+    [[nodiscard]] static std::span<const std::ranges::range_value_t<R>> span_of_words(
+        const R& words) {
+        return {std::ranges::data(words), std::ranges::size(words)};
+    }
     /// Throws an Error with the text `problem` if a buffer has fewer than `needed` elements.
     static void need_room(const char* problem, std::size_t elements, std::size_t needed) {
         if (elements < needed)

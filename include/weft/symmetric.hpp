@@ -216,9 +216,17 @@ class GlobalPtr {
     [[nodiscard]] GlobalPtr operator-(std::ptrdiff_t elements) const {
         return {array_, mine_ - elements, rank_};
     }
-    GlobalPtr& operator++() {
-        ++mine_;
+    GlobalPtr& operator+=(std::ptrdiff_t elements) {
+        mine_ += elements;
         return *this;
+    }
+    GlobalPtr& operator-=(std::ptrdiff_t elements) { return *this += -elements; }
+    GlobalPtr& operator++() { return *this += 1; }
+    GlobalPtr& operator--() { return *this -= 1; }
+    /// Returns the number of elements from `other`, which must point into the same array of the
+    /// same rank.
+    [[nodiscard]] std::ptrdiff_t operator-(const GlobalPtr& other) const {
+        return mine_ - other.mine_;
     }
     [[nodiscard]] explicit operator bool() const { return mine_ != nullptr; }
     [[nodiscard]] friend bool operator==(const GlobalPtr&, const GlobalPtr&) = default;

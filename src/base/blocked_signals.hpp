@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // blocked_signals.hpp - a scope in which this thread starts other threads.
 //
-// Why      Threads inherit the mask of signals. A thread of the library, or of one of its libraries,
-//          that blocks no signal would take signals for which the program waits with sigwait(), or
-//          run the program's handlers.
+// Why      Threads inherit the mask of signals. A thread of weft, PMIx or libfabric that blocks no
+//          signals would take signals for which the program waits with sigwait(), or run the
+//          program's handlers.
 #pragma once
 
 #include <signal.h>

@@ -89,7 +89,12 @@ void resolve_in_place(const run::Team& team, Call& call) {
 
 }  // namespace
 
-Result<Call> to_call(const run::Team& team, const CallArguments& arguments) {
+Result<Call> to_call(const run::Team& team, const CallArguments& given) {
+    CallArguments arguments = given;
+    // A reduce ignores `out` on other ranks than the root.
+    if (arguments.collective == Collective::reduce && arguments.root != team.rank() &&
+        arguments.out == WEFT_IN_PLACE)
+        arguments.out = nullptr;
     WEFT_TRY(check_in_place(team, arguments));
     const auto type = WEFT_TRY(type_of(arguments.type));
     Call call{.collective = arguments.collective,

@@ -219,14 +219,17 @@ class Engine {
     bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
         const bool moved = busy() && advance_all();
-        if (moved) {
+        if (moved)
             idle_ = {};
-        } else if (watchdog_.is_due(++idle_.failures) &&
-                   !watchdog_.check(
-                       idle_, teams_, [&] { return describe_running(); }, caller)) {
-            give_up();
-        }
+        else if (watchdog_.is_due(++idle_.failures))
+            check(idle_, caller);
         return moved;
+    }
+
+    [[gnu::noinline]] void check(WaitState& wait_state, Caller caller) {
+        if (!watchdog_.check(
+                wait_state, teams_, [&] { return describe_running(); }, caller))
+            give_up();
     }
 
     /// Polls until ended() returns true. After each poll, even a successful one, nothing more can
@@ -248,9 +251,7 @@ class Engine {
     template <class Place>
     void check_own(PlacedWait& own, Place place) {
         if (!turn_.divided() || !watchdog_.is_due(++own.state.failures)) return;
-        if (!own.moved_to(place()) &&
-            !watchdog_.check(own.state, teams_, [&] { return describe_running(); }))
-            give_up();
+        if (!own.moved_to(place())) check(own.state, Caller::waits);
     }
 
     void pause() {

@@ -46,10 +46,16 @@ base::Result<Rank> Locks::home_of(std::string_view call, std::uint64_t* word) {
                              static_cast<std::uint64_t>(memory_.team_.size()));
 }
 
-/// Waits until no other thread of this rank uses the lock.
+/// Waits until no other thread of this rank uses the lock. Fails if there are no other threads.
 base::Result<void> Locks::enter(const std::uint64_t* word) {
     RealEngine& engine = memory_.services_.engine;
     const Turn::Hold hold = engine.take_turn();
+    if (memory_.services_.settings.threads != base::ThreadLevel::multiple &&
+        memory_.services_.locks.contains(word))
+        return base::fail(Status::argument,
+                          "lock: this rank already holds the lock {}, expected a lock that it does "
+                          "not hold",
+                          static_cast<const void*>(word));
     const auto waits = [] { return std::string("lock: waiting for another thread of this rank"); };
     if (engine.await([&] { return memory_.services_.locks.insert(word).second; }, waits)) return {};
     return engine.failure();

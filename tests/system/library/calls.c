@@ -173,6 +173,10 @@ static void teams(void) {
     int expected = 0;
     for (int rank = my_rank % 2; rank < size; rank += 2) expected += rank;
     CHECK(sum == expected);
+    const int one = 1; /* a reduce ignores `out` on other ranks than the root */
+    void* const out = weft_rank(reversed) == 0 ? &sum : WEFT_IN_PLACE;
+    DONE(weft_reduce(reversed, &one, out, 1, WEFT_INT32, WEFT_SUM, 0));
+    if (weft_rank(reversed) == 0) CHECK(sum == weft_size(reversed));
     DONE(weft_team_split(world, my_rank == 0 ? 0 : -1, 0, &of_rank_0));
     CHECK((of_rank_0 != NULL) == (my_rank == 0));
     if (of_rank_0 != NULL) DONE(weft_team_free(of_rank_0));

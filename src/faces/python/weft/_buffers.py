@@ -43,7 +43,9 @@ def adapt(value, name, writable):
         return numpy.from_dlpack(value), None
     if isinstance(value, numbers.Number) and not writable:
         return numpy.asarray(value), None
-    raise Error(Status.ARGUMENT, f"{name} is of type {type(value).__name__}, expected a buffer such as a numpy array")
+    kind = type(value).__name__
+    raise Error(Status.ARGUMENT, f"{name} is of type {kind}, expected a buffer such as a numpy array"
+                + ("; pass an operation as op=..." if kind in ("BuiltinOp", "Op") else ""))
 
 
 def require_accessible(value, name, writable):
@@ -53,7 +55,8 @@ def require_accessible(value, name, writable):
         raise Error(Status.ARGUMENT, f"{name} is not contiguous; pass numpy.ascontiguousarray({name})"
                     + (" and copy the result back" if writable else ""))
     if writable and view.readonly:
-        raise Error(Status.ARGUMENT, f"{name} is read-only, expected a buffer that the call can write")
+        raise Error(Status.ARGUMENT, f"{name} is read-only, expected a buffer that the call can write; for one element "
+                    "of an array, pass a slice such as array[0:1]")
 
 
 def _as_array(value):

@@ -14,6 +14,8 @@ def _array(team, shape, dtype, clear):
     if dtype.hasobject:
         raise Error(Status.ARGUMENT, f"dtype {dtype} holds Python objects, which peers cannot read")
     shape = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+    if any(length < 0 for length in shape):
+        raise Error(Status.ARGUMENT, f"shape is {shape}, expected lengths of 0 or more")
     count = int(numpy.prod(shape, dtype=numpy.int64))
     memory = team._allocate(max(1, count * dtype.itemsize), clear)
     return numpy.ndarray(shape, dtype, memory)
