@@ -5,7 +5,10 @@
 //          --layout, they are first rewritten as the runtime does for these nodes.
 // Holds    Status 0: valid; 1: not valid, with rank, step and reason; 2: unusable arguments.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -91,11 +94,32 @@ VerifiedCall verified_call(const VerifyArguments& arguments, Rank ranks,
     return call;
 }
 
+/// Refuses programs of a file whose counts are not those of the call.
+void check_block_sizes(const VerifyArguments& arguments, const VerifiedCall& call,
+                       const std::vector<plan::Program>& programs,
+                       const collectives::GenerateRequest& request) {
+    if (arguments.file.empty()) return;
+    const auto blocks = static_cast<std::size_t>(programs.front().size);
+    for (const plan::Program& program : programs) {
+        std::vector<std::uint64_t> expected;
+        if (call.counted != nullptr)
+            expected = program.pairwise ? need(call.counted->program(program.rank)).unit_counts
+                                        : call.counted->counts;
+        else if (call.contract.block_per_rank)
+            expected.assign(blocks, request.elements / blocks);
+        const bool even =
+            std::ranges::adjacent_find(expected, std::not_equal_to{}) == expected.end();
+        const std::vector<std::uint64_t>& found = program.unit_counts;
+        if (found == expected || (found.empty() && even)) continue;
+        refuse("--program: {} has the counts '{}' for rank {}, expected '{}'", arguments.file,
+               fmt::join(found, " "), program.rank, fmt::join(expected, " "));
+    }
+}
+
 /// Rewrites the programs as the runtime does if local peers map each other's memory: a payload that
 /// fits a cell is published to local peers instead of put.
-void publish_to_local_peers(std::vector<plan::Program>& programs, const VerifyArguments& arguments,
+void publish_to_local_peers(std::vector<plan::Program>& programs, const plan::Layout& layout,
                             const collectives::GenerateRequest& request) {
-    const auto layout = read_layout(arguments.programs, static_cast<Rank>(programs.size()));
     if (!layout.is_given() || programs.front().pairwise) return;
     const plan::Program& first = programs.front();
     const std::uint64_t payload =
@@ -130,14 +154,17 @@ int verify(const VerifyArguments& arguments) {
     auto request = read_request(arguments.programs);
     auto programs = programs_of(arguments);
     const auto call = verified_call(arguments, programs.front().size, request);
-    publish_to_local_peers(programs, arguments, request);
+    check_block_sizes(arguments, call, programs, request);
+    const auto layout = read_layout(arguments.programs, programs.front().size);
+    publish_to_local_peers(programs, layout, request);
     const bool in_place = call.neighbors == nullptr && !programs.front().pairwise;
     const plan::Verdict verdict = plan::verify({.programs = programs,
                                                 .contract = &call.contract,
                                                 .elements = request.elements,
                                                 .element_bytes = request.element_bytes,
                                                 .in_place = in_place,
-                                                .mixed = in_place});
+                                                .mixed = in_place,
+                                                .layout = layout});
     print_answer(to_json(programs.front(), programs.size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }

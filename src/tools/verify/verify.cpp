@@ -7,6 +7,8 @@
 #include <bit>
 #include <unordered_map>
 
+#include "plan/schedule/canonical.hpp"
+#include "tools/text/text.hpp"
 #include "tools/verify/execute.hpp"
 
 namespace weft::plan {
@@ -205,12 +207,45 @@ std::string unfit_units(const VerifyInput& input) {
     return {};
 }
 
+/// Returns the rank of another node whose memory a step reads, or writes other than by a put;
+/// kNoRank if there is none.
+Rank accessed_remotely(const Layout& layout, const Program& program, const Step& step) {
+    const auto is_remote = [&](Rank peer) { return !layout.near(peer, program.rank); };
+    if (step.kind == StepKind::wait && (step.flags & kFromPublished) != 0 && is_remote(step.peer))
+        return step.peer;
+    const BlockList written = step.kind == StepKind::put ? BlockList{} : step.target;
+    for (const BlockList list : {step.source, written}) {
+        for (const Block& block : blocks_of(program, list)) {
+            const bool of_peer =
+                block.buffer == Buffer::published || block.buffer == Buffer::mapped;
+            if (of_peer && is_remote(block.peer)) return block.peer;
+        }
+    }
+    return kNoRank;
+}
+
+/// Returns the first access to memory that a rank cannot reach; empty if there is none.
+std::string unreachable(const VerifyInput& input) {
+    if (!input.layout.is_given()) return {};
+    for (const Program& program : input.programs) {
+        for (std::size_t i = 0; i < program.steps.size(); ++i) {
+            const Step& step = program.steps[i];
+            const Rank peer = accessed_remotely(input.layout, program, step);
+            if (peer != kNoRank)
+                return fmt::format("rank {} step {} ({}): memory of rank {} is on another node",
+                                   program.rank, i, to_text(program, step), peer);
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Verdict verify(const VerifyInput& input) {
     Verdict verdict;
     verdict.error = malformed(input.programs);
     if (verdict.error.empty()) verdict.error = unfit_units(input);
+    if (verdict.error.empty()) verdict.error = unreachable(input);
     if (!verdict.error.empty()) return verdict;
     const Sizes sizes(input.programs, input.elements);
     Values values(input.programs.front().size, input.seed);

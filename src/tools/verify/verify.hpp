@@ -9,7 +9,8 @@
 // Why      Generators are not trusted: the verifier reads only steps and headers.
 // Holds    A valid verdict means: the contract is met with each contribution exactly once; no data
 //          is overwritten before it is read, or while a put may still read it; mapped memory is
-//          accessed only between its owner's expose and a signal that the owner awaits; each raise
+//          accessed only between its owner's expose and a signal that the owner awaits; only puts
+//          reach memory of other nodes; each raise
 //          is awaited by exactly one wait (a published cell by at least one); nothing deadlocks;
 //          programs that are declared synchronizing do synchronize. All of this is checked with
 //          input and output in separate memory and, on request, in the same memory.
@@ -20,6 +21,7 @@
 #include <string>
 
 #include "plan/schedule/contract.hpp"
+#include "plan/schedule/layout.hpp"
 #include "plan/schedule/program.hpp"
 
 namespace weft::plan {
@@ -32,6 +34,9 @@ struct VerifyInput {
     bool in_place = true;  ///< also execute with input == output
     /// Also execute twice with input == output on half of the ranks: the odd, then the even ones.
     bool mixed = false;
+    /// Nodes of the ranks. Only ranks of one node read each other's published cells and exposed
+    /// blocks. A default layout means that all ranks share a node.
+    Layout layout = {};
     /// Number of ranks up to which "exactly once" is proved by counting leaves, if rank order does
     /// not prove it. For more ranks, sums of random 61-bit weights are compared, with an error
     /// probability of 2^-60.

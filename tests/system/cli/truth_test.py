@@ -135,6 +135,20 @@ class CallsWithCounts(unittest.TestCase):
                 done = weft("verify", "scatterv", "--program", file.name, "--counts", "1,2,3")
                 self.assertEqual(done.returncode == 0, right, done.stdout + done.stderr)
 
+    def test_programs_with_other_counts_than_the_call_are_refused(self):
+        calls = (("allgatherv", "ring"), ("scatterv", "direct"), ("alltoallv", "direct"))
+        for collective, algorithm in calls:
+            shown = weft("show", collective, "--algorithm", algorithm, "--ranks", "3", "--counts", "1,5,3").stdout
+            with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+                file.write(shown)
+                file.flush()
+                call = ("verify", collective, "--program", file.name)
+                self.assertTrue(answer(self, *call, "--counts", "1,5,3")["valid"])
+                check_refusals(self, (((*call, "--counts", "3,3,3"), "for rank 0, expected '"),))
+                if collective == "allgatherv":
+                    check_refusals(self, ((("verify", "allgather", *call[2:], "--bytes", "24"),
+                                           "has the counts '1 5 3' for rank 0, expected '3 3 3'"),))
+
     def test_invalid_counts_are_refused(self):
         gather = ("verify", "gatherv", "--ranks", "3")
         check_refusals(self, (

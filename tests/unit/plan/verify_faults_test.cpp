@@ -325,6 +325,33 @@ TEST(VerifyFaults, MixedInPlaceRanksAreCheckedOnRequest) {
         << verify(input).error;
 }
 
+/// Published cells and exposed blocks are read within a node. Puts reach exposed blocks everywhere.
+TEST(VerifyFaults, ReadsOfMemoryOnOtherNodesAreRefused) {
+    const Fault kReads[] = {
+        {"a wait for a published cell",
+         "rank 0; publish slot 0 from input; rank 1; wait from 0 slot 0 published",
+         "rank 1 step 0 (wait from 0 slot 0 published): memory of rank 0 is on another node"},
+        {"a copy out of an exposed block",
+         "rank 0; expose to 1 slot 0 from input; wait from 1 slot 0; "
+         "rank 1; wait from 0 slot 0; copy output = mapped 0 of 0; signal to 0 slot 0",
+         "rank 1 step 1 (copy output[0+1] = mapped 0 of 0[0+1]): memory of rank 0 is on another "
+         "node"},
+        {"a put into an exposed block",
+         "rank 0; expose to 1 slot 0 from output for writing; wait from 1 slot 0; "
+         "rank 1; wait from 0 slot 0; put to 0 slot 0 from input into mapped 0 of 0",
+         ""},
+    };
+    constexpr Rank kOneNode[] = {0, 0};
+    constexpr Rank kTwoNodes[] = {0, 1};
+    for (const Fault& read : kReads) {
+        const auto programs = test::programs_of(read.programs);
+        VerifyInput input{.programs = programs, .elements = 60, .layout = Layout::of(kOneNode)};
+        EXPECT_EQ(verify(input).error, "") << read.name;
+        input.layout = Layout::of(kTwoNodes);
+        EXPECT_EQ(verify(input).error, read.error) << read.name;
+    }
+}
+
 TEST(VerifyFaults, MissingAndDoubledContributionsAreNamed) {
     const Contract contract = test::allreduce_contract();
     const auto error = [&](const char* text) { return error_of(text, &contract); };
