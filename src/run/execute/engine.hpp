@@ -169,18 +169,17 @@ class Engine {
     void settle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        drive_until([&] {
-            return std::ranges::none_of(running_, [&](const Operation* op) {
-                return op->team == &team && op->state == Operation::State::draining;
-            });
-        });
+        const auto drains = [&](const Operation* op) {
+            return op->team == &team && op->state == Operation::State::draining;
+        };
+        drive_until([&] { return std::ranges::none_of(running_, drains); }, [] { return 0; });
     }
 
     /// Drives the engine until all transfers and calls have ended.
     void drain() {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        drive_until([&] { return !busy(); });
+        drive_until([&] { return !busy(); }, [] { return 0; });
     }
 
     /// Fails every later call with this reason. No call may be in flight.
@@ -235,9 +234,8 @@ class Engine {
     /// Polls until ended() returns true. After each poll, even a successful one, nothing more can
     /// advance, so this rank pauses or yields. If ranks share processors, peers can then send data.
     /// place() returns a number that changes when the awaited call advances.
-    template <class Ended, class Place = int (*)()>
-    void drive_until(
-        Ended ended, Place place = [] { return 0; }) {
+    template <class Ended, class Place>
+    void drive_until(Ended ended, Place place) {
         if (ended()) return;
         idle_ = {};  // restarts the watchdog's time of this wait
         for (PlacedWait own;; pause()) {
