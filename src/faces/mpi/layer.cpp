@@ -135,13 +135,17 @@ void Layer::forget(MPI_Comm comm) {
         handed_back.store(MPI_COMM_NULL, std::memory_order_relaxed);
     for (Shortcut& one : shortcuts)  // a new communicator may get this handle on some ranks
         if (one.comm == comm) one = {};
+    // Destroyed without tables_mutex: its lanes may wait for the runtime, whose user may need it.
+    std::optional<Communicator> removed;
     {
         const std::lock_guard lock(tables_mutex);
         Communicator* const known = communicators_.find(comm);
         if (known == nullptr) return;
-        runtime_.drop(nullptr, std::move(known->neighbors));  // before the teams of its lists
+        removed.emplace(std::move(*known));
         communicators_.remove(comm);
     }
+    runtime_.drop(nullptr, std::move(removed->neighbors));  // before the teams of its lists
+    removed.reset();
     drop_unused();
 }
 

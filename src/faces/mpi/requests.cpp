@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -71,7 +72,10 @@ PersistentCall* PersistentCalls::find(MPI_Request handle) {
 }
 
 void PersistentCalls::remove(MPI_Request handle) {
+    // Destroyed without tables_mutex: its lane may wait for the runtime, whose user may need it.
+    std::optional<PersistentCall> removed;
     const std::lock_guard lock(tables_mutex);
+    if (PersistentCall* const call = calls_.find(handle)) removed.emplace(std::move(*call));
     calls_.remove(handle);
     count_.fetch_sub(1, std::memory_order_relaxed);
 }

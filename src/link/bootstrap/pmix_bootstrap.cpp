@@ -348,6 +348,13 @@ class PmixBootstrap final : public Bootstrap {
             Value earlier;
             const bool found = get_now(self_, kKey, earlier) == PMIX_SUCCESS;
             next = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
+            // In mpirun of Open MPI 4.1, fences of a second program sometimes never end.
+            if (found && !started_by_own_launcher())
+                return base::fail(Status::environment,
+                                  "an earlier program of this job has used weft as rank {}; only "
+                                  "weft run can run several programs in one job: start a job for "
+                                  "each",
+                                  rank());
         }
         serial_ = (*next)++;
         pmix_value_t value = {};

@@ -48,10 +48,17 @@ int start(const MpiRunArguments& arguments, const Words& program) {
     if (!yielding.empty()) preload += ":" + yielding;
     if (const char* const given = std::getenv("LD_PRELOAD"); given != nullptr && *given != '\0')
         preload += std::string(":") + given;
-    for (const std::string& variable : arguments.variables)
-        if (variable.find('=') == std::string::npos) refuse("-x {}: expected NAME=VALUE", variable);
-    Words settings = arguments.variables;
-    settings.push_back("LD_PRELOAD=" + preload);
+    constexpr std::string_view kPreload = "LD_PRELOAD=";
+    Words settings;
+    for (const std::string& variable : arguments.variables) {
+        if (const std::size_t end = variable.find('='); end == std::string::npos || end == 0)
+            refuse("-x {}: expected NAME=VALUE", variable);
+        if (variable.starts_with(kPreload))
+            preload += ":" + variable.substr(kPreload.size());
+        else
+            settings.push_back(variable);
+    }
+    settings.push_back(std::string(kPreload) + preload);
     Words words = words_of({.mpi = mpi,
                             .ranks = ranks,
                             .settings = settings,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the README shows the program hello.cpp, which works, and a job starts and ends quickly. A
-// job can run several programs in turn.
+// job of weft run can run several programs in turn.
 // Method: compare the texts; time 20 launches. The fastest launch must take less than 0.1 s. The
 // median may take 2 s, because the machine may be busy.
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ TEST(StartupTest, TwoRanksStartAndEndFast) {
 #endif
 }
 
-TEST(StartupTest, AJobMayRunSeveralProgramsInTurn) {
+TEST(StartupTest, AJobOfWeftRunMayRunSeveralProgramsInTurn) {
     const std::string hello = rank_program("hello");
     const Words programs{"sh", "-c", fmt::format("{0} && {0} && {0}", hello)};
     std::string expected;
@@ -68,9 +68,10 @@ TEST(StartupTest, AJobMayRunSeveralProgramsInTurn) {
     const Outcome outcome = run_ranks({"-n", "3"}, programs);
     EXPECT_EQ(outcome.status, 0) << outcome.errors;
     EXPECT_EQ(outcome.output, expected);
-    if (const auto other = run_under_mpirun(3, programs)) {
-        EXPECT_EQ(other->status, 0) << other->errors;
-        EXPECT_EQ(other->output, expected);
+    if (const auto other = run_under_mpirun(3, programs)) {  // there, fences might never end
+        EXPECT_NE(other->status, 0);
+        EXPECT_NE(other->errors.find("start a job for each"), std::string::npos) << other->errors;
+        EXPECT_EQ(other->output, "3 ranks, sum 6\n");
     }
 }
 
