@@ -193,7 +193,9 @@ Result<void> SharedFile::adopt() {
         return fail(Status::environment, "{}: {}", path_, std::strerror(errno));
     if (::flock(file_.number(), LOCK_SH | LOCK_NB) != 0)
         return fail(Status::environment, "{}: flock: {}", path_, std::strerror(errno));
-    if (const int error = ::posix_fallocate(file_.number(), 0, status.st_size); error != 0)
+    int error = EINTR;  // older kernels return it for each signal
+    while (error == EINTR) error = ::posix_fallocate(file_.number(), 0, status.st_size);
+    if (error != 0)
         return fail(Status::memory, "{} of {} bytes: {}", path_, status.st_size,
                     std::strerror(error));
     return {};

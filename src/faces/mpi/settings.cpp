@@ -89,16 +89,24 @@ std::string read_ranges_file(const std::string& name, std::string& warning) {
     constexpr std::uintmax_t kBytesMax = std::uintmax_t{4} << 20;
     std::error_code failed;
     std::string content;
-    if (!fs::exists(name, failed)) {
-        warning = name + " does not exist";
-    } else if (!fs::is_regular_file(name, failed)) {
+    const fs::file_status status = fs::status(name, failed);
+    if (!fs::exists(status)) {
+        const bool missing = status.type() == fs::file_type::not_found;
+        warning = missing ? name + " does not exist" : name + ": " + failed.message();
+    } else if (!fs::is_regular_file(status)) {
         warning = name + " is not a regular file";
-    } else if (fs::file_size(name, failed) > kBytesMax) {
+    } else if (const std::uintmax_t bytes = fs::file_size(name, failed); failed) {
+        warning = name + ": " + failed.message();
+    } else if (bytes > kBytesMax) {
         warning = name + " has more than " + std::to_string(kBytesMax) + " bytes";
     } else {
-        std::ifstream file(name, std::ios::binary);
-        content.assign(std::istreambuf_iterator<char>(file), {});
-        if (!file) warning = name + " cannot be read";
+        try {
+            std::ifstream file(name, std::ios::binary);
+            content.assign(std::istreambuf_iterator<char>(file), {});
+            if (!file) warning = name + " cannot be read";
+        } catch (const std::ios::failure&) {  // the buffer throws if a read fails
+            warning = name + " cannot be read";
+        }
     }
     return content;
 }

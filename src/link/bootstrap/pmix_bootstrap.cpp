@@ -348,7 +348,8 @@ class PmixBootstrap final : public Bootstrap {
             Value earlier;
             const bool found = get_now(self_, kKey, earlier) == PMIX_SUCCESS;
             next = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
-            // In mpirun of Open MPI 4.1, fences of a second program sometimes never end.
+            // Under mpirun of Open MPI 4.1, fences of later programs sometimes never end. Its
+            // server does not show the second program what the first one has published.
             if (found && !started_by_own_launcher())
                 return base::fail(Status::environment,
                                   "an earlier program of this job has used weft as rank {}; only "

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "plan/select/executed_steps.hpp"
 #include "plan/select/put_models.hpp"
@@ -244,11 +245,13 @@ Time SharedWork::busiest() const {
         usual[stratum(rank)] += loads_[rank];
         ++ranks[stratum(rank)];
     }
-    constexpr auto kOther = static_cast<std::size_t>(Stratum::first_low);
-    for (std::size_t i = 0; i < kStrata; ++i) {
-        usual[i] /= std::max<std::int64_t>(1, ranks[i]);
-        if (ranks[i] == 0) usual[i] = usual[kOther];
-    }
+    // counted_ranks() may take one rank for all strata from first_low on.
+    constexpr auto kOthers = static_cast<std::size_t>(Stratum::first_low);
+    const Time others = std::accumulate(usual.begin() + kOthers, usual.end(), Time{0}) /
+                        std::max<std::int64_t>(1, std::accumulate(ranks.begin() + kOthers,
+                                                                  ranks.end(), std::int64_t{0}));
+    for (std::size_t i = 0; i < kStrata; ++i)
+        usual[i] = ranks[i] == 0 ? others : usual[i] / ranks[i];
     Time most = 0;
     Time sum = 0;
     std::size_t current = 0;

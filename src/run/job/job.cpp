@@ -90,12 +90,12 @@ class Joiner {
         job_.sigterm_report->set_rank(link::rank_by_environment().value_or(-1));
         job_.sigterm_report->set_stage("start-up: joining the job");
         std::optional<StartWatch> watch;
-        if (const auto rank = link::rank_by_environment(); job_.bootstrap == nullptr && rank)
+        if (const auto rank = link::rank_by_environment();
+            job_.bootstrap == nullptr && rank &&
+            !link::started_by_own_launcher())  // weft run names the missing rank itself
             watch.emplace(*job_.sigterm_report,
                           StartWatchOptions{
                               .rank = *rank,
-                              // weft run names the missing rank itself
-                              .finds_missing = !link::started_by_own_launcher(),
                               .report_ns = settings_.timeout_ns,
                               .ends_job = settings_.timeout_action == base::TimeoutAction::abort});
         std::uint64_t begun_ns = base::monotonic_ns();

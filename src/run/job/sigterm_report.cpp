@@ -254,10 +254,7 @@ StatusRequest& SigtermReport::status_request() noexcept {
 }
 
 StartWatch::StartWatch(SigtermReport& report, const StartWatchOptions& options)
-    : report_(report),
-      options_(options),
-      node_(options.finds_missing ? std::optional(link::processes_of_this_node(options.rank))
-                                  : std::nullopt) {
+    : report_(report), options_(options), node_(link::processes_of_this_node(options.rank)) {
     const base::BlockedSignals blocked;
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -283,19 +280,15 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
         next_report = std::chrono::nanoseconds(options_.report_ns);
     try {
         std::unique_lock lock(mutex_);
-        std::chrono::nanoseconds pause = node_ ? kPauseMin : kPauseMax;
+        std::chrono::nanoseconds pause = kPauseMin;
         if (reports) pause = std::min(pause, next_report);
         while (!sleep_.wait_for(lock, stop, pause, [] { return false; })) {
             if (stop.stop_requested()) return;
-            if (node_) {
-                const std::chrono::nanoseconds begun = base::thread_cpu_time();
-                missing_ = node_->missing();
-                report_.set_detail(missing_);
-                pause = std::clamp(kPausePerCheck * (base::thread_cpu_time() - begun), kPauseMin,
-                                   kPauseMax);
-            } else {
-                pause = kPauseMax;
-            }
+            const std::chrono::nanoseconds begun = base::thread_cpu_time();
+            missing_ = node_.missing();
+            report_.set_detail(missing_);
+            pause = std::clamp(kPausePerCheck * (base::thread_cpu_time() - begun), kPauseMin,
+                               kPauseMax);
             const auto waited = Clock::now() - start;
             if (reports && waited >= next_report) {
                 report_wait(waited);

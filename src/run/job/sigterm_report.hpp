@@ -13,7 +13,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -61,7 +60,6 @@ class SigtermReport {
 /// What a StartWatch does.
 struct StartWatchOptions {
     Rank rank = 0;                ///< of this process, from the launcher's environment
-    bool finds_missing = true;    ///< looks for ranks of this node that have ended
     std::uint64_t report_ns = 0;  ///< time after which it reports that start-up waits; 0: never
     bool ends_job = false;        ///< a report about a missing rank ends this process with status 3
 };
@@ -87,8 +85,8 @@ class StartWatch {
 
     SigtermReport& report_;
     const StartWatchOptions options_;
-    std::optional<link::RankProcesses> node_;  ///< nullopt: not StartWatchOptions::finds_missing
-    std::mutex mutex_;                         ///< protects missing_; also used by sleep_
+    link::RankProcesses node_;
+    std::mutex mutex_;  ///< protects missing_; also used by sleep_
     std::string missing_;
     std::condition_variable_any sleep_;  ///< never notified: the stop of thread_ ends its wait
     std::jthread thread_;

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/clock.hpp"
+#include "base/read_file.hpp"
 #include "base/units.hpp"
+#include "run/job/measured_files.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/tune.hpp"
@@ -81,7 +83,9 @@ std::vector<MeasuredMpi> find_mpis(const std::string& launcher) {
 class RangesFile {
   public:
     explicit RangesFile(const std::string& path) : path_(path) {
-        std::ifstream stream(path);
+        std::error_code unknown;
+        if (!std::filesystem::exists(path, unknown)) return;
+        std::istringstream stream(need(base::read_file(path, run::kMeasuredBytesMax), "--output"));
         for (std::string line; std::getline(stream, line);) {
             if (line.empty() || line.front() == '#') continue;
             if (!line.ends_with(" weft") && !line.ends_with(" host"))

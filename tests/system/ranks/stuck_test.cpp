@@ -129,12 +129,11 @@ TEST(EndingTest, AFinalizedRankReportsNothing) {
 
 TEST(EndingTest, RanksInStartUpReportTheirWaits) {
     const std::string script = "[ $PMIX_RANK = 1 ] && exec sleep 60; exec " + rank_program("stuck");
-    const Outcome outcome =
-        run_ranks({"-n", "3", "--timeout", "3"}, {"sh", "-c", script}, {"WEFT_TIMEOUT=1"});
+    const Outcome outcome = run_ranks({"-n", "3", "--timeout", "2"}, {"sh", "-c", script});
     EXPECT_EQ(outcome.status, 124);
-    const std::string wait = "weft: rank [02]: start-up: waiting for the cards of all ranks";
-    EXPECT_EQ(count_lines(outcome.errors, wait), 2U) << outcome.errors;
-    EXPECT_GE(count_lines(outcome.errors, wait + " \\(start-up has taken [1-3] s\\)"), 2U)
+    EXPECT_EQ(count_lines(outcome.errors,
+                          "weft: rank [02]: start-up: waiting for the cards of all ranks"),
+              2U)
         << outcome.errors;
     EXPECT_EQ(count_lines(outcome.errors, "weft run: not in the job yet: rank 1"), 1U)
         << outcome.errors;
