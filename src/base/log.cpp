@@ -19,18 +19,18 @@ void write_to(int file, std::string_view line) {
     [[maybe_unused]] const auto written = ::write(file, text.data(), text.size());
 }
 
-/// Opens a regular file, without following a link, or any file below /dev (/dev/stderr is a link).
-/// For other files, returns no file and sets errno. With O_NONBLOCK, open() of a named pipe without
-/// a reader fails instead of waiting.
+/// Opens a regular file that is not a link, or, in /dev, any file (/dev/stderr is a link). /dev/shm
+/// is treated as an ordinary folder: all users can write it. For other files, returns no file and
+/// sets errno. With O_NONBLOCK, open() of a pipe without a reader fails instead of waiting.
 FileDescriptor open_to_append(const std::string& name) {
     const bool is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
-    const int follow = is_device ? O_NOCTTY : O_NOFOLLOW;
+    const int extra_flags = is_device ? O_NOCTTY : O_NOFOLLOW;
     FileDescriptor file(::open(
-        name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | follow, 0666));
+        name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | extra_flags, 0666));
     struct stat status = {};
     if (!file.open() || ::fstat(file.number(), &status) != 0) return {};
     if (is_device || S_ISREG(status.st_mode)) {
-        ::fcntl(file.number(), F_SETFL, O_APPEND);  // without O_NONBLOCK: writes may wait
+        ::fcntl(file.number(), F_SETFL, O_APPEND);  // clears O_NONBLOCK: writes wait
         return file;
     }
     errno = ENOTSUP;
@@ -51,15 +51,15 @@ void write_line(std::string_view line) {
 std::string log_file_name(std::string_view pattern, Rank rank, std::string_view host) {
     std::string name;
     for (std::size_t at = 0; at < pattern.size(); ++at) {
-        const char next = pattern[at] == '%' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
-        if (next == 'r') {
+        const char code = pattern[at] == '%' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        if (code == 'r') {
             name += fmt::to_string(rank);
-        } else if (next == 'h') {
+        } else if (code == 'h') {
             name += host;
         } else {
             name += pattern[at];
         }
-        if (next == 'r' || next == 'h' || next == '%') ++at;
+        if (code == 'r' || code == 'h' || code == '%') ++at;
     }
     return name;
 }
@@ -69,7 +69,8 @@ Log::Log(const Settings& settings, Rank rank) : level_(settings.log), rank_(rank
     const std::string name = log_file_name(settings.log_file, rank, host_name());
     file_ = open_to_append(name);
     if (!file_.open())
-        warn(fmt::format("WEFT_LOG_FILE: cannot open {}: {}", name, std::strerror(errno)));
+        warn(fmt::format("WEFT_LOG_FILE: cannot open {}: {}; expected a regular file, not a link",
+                         name, std::strerror(errno)));
     else
         own_file_ = name != log_file_name(settings.log_file, rank + 1, host_name());
 }

@@ -33,9 +33,9 @@ constexpr const char* kFolder = "/dev/shm";
 constexpr std::string_view kStart = "weft-";
 constexpr std::size_t kDigits = 32;    ///< hexadecimal digits of a name after kStart
 constexpr int kLockTries = 2000;       ///< attempts to lock the folder, at intervals of 1 ms
-constexpr int kKeeperPoll_ms = 5;      ///< interval of a keeper's checks whether its owner lives
+constexpr int kKeeperPoll_ms = 5;      ///< interval at which a keeper checks that its owner lives
 constexpr int kKeeperRemove_ms = 1;    ///< interval of a keeper's attempts to remove the name
-constexpr int kKeeperStart_ms = 2000;  ///< longest wait until a keeper is ready
+constexpr int kKeeperStart_ms = 2000;  ///< after which the owner no longer waits for its keeper
 
 /// Returns true for the names that SharedFile::reserve() makes, also with a provider's suffix.
 bool is_reserved(std::string_view name) {
@@ -67,7 +67,7 @@ bool is_unused(int folder, const char* name) {
 
 /// State and stack of a keeper, in a mapping that owner and keeper share.
 struct Keeper {
-    static constexpr std::size_t kWatchedMax = 256;
+    static constexpr std::size_t kWatchedMax = 256;  ///< further peers are not watched
     std::array<std::byte, 16 << 10> stack;
     pid_t owner;
     std::array<pid_t, kWatchedMax> watched;
@@ -79,8 +79,8 @@ struct Keeper {
     std::atomic<bool> ready;
 };
 
-/// Waits until the owner or another watched process has ended. Ignores processes that cannot be
-/// watched.
+/// Sets `ready`, then waits until the owner or a watched peer has ended. Skips peers that
+/// pidfd_open() cannot open.
 void wait_for_an_end(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
@@ -104,9 +104,9 @@ int keep(void* argument) {
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
     ::setsid();
     ::prctl(PR_SET_NAME, "weft-keeper");
-    ::close_range(0, ~0U, 0);
+    ::close_range(0, ~0U, 0);  // inherited descriptors would keep the owner's locks and pipes open
     wait_for_an_end(keeper);
-    // The owner may still make the file, so the name is removed again until the owner has ended.
+    // The owner may create the file after a peer has ended: unlink repeatedly until the owner ends.
     bool last = false;
     do {
         last = ::getppid() != keeper.owner;
@@ -116,8 +116,8 @@ int keep(void* argument) {
 }
 
 /// Starts a keeper: a child that sends no SIGCHLD, is invisible to the application's wait() and
-/// runs no fork handlers. Returns its process id when it is ready. Returns -1 if no process can be
-/// started: if this process is then killed, the next job of this user removes the file.
+/// runs no fork handlers. Waits up to kKeeperStart_ms until it is ready. Returns its process id; -1
+/// if clone() fails. The file of a killed owner then stays until the next job of this user.
 pid_t start_keeper(const std::string& path, std::span<const pid_t> peers) {
     void* const memory =
         ::mmap(nullptr, sizeof(Keeper), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shared_work.hpp - time of a call whose ranks share processors, from waits and work.
 //
-// Idea     W is the time if only waits take time: latencies, and turns of other ranks. C is the
-//          time if only work takes time. S is the work of all ranks, divided by the processors, or
-//          the work of the busiest processor. A single call takes W + max(C, S), and the time in
-//          which its ranks enter and leave it. If no call waits for all ranks, the calls of a
-//          stream overlap: several of them share a wait, and each adds S and the waits that a
-//          second call still has. Consecutive ranks of a host are assumed to share a processor.
+// Idea     W is the time if only waits take time: latencies, and times in which other ranks have
+//          the processor. C is the time if only work takes time. S is the mean work of a processor
+//          and, unless calls synchronize, a part of what the busiest one has beyond the mean. A
+//          call takes W + max(C, S) + Machine::calls(). Calls that do not synchronize may overlap
+//          in a stream: several share the wait W, and each takes S and the waits that a second
+//          call adds. Consecutive ranks of a host are assumed to share a processor.
 // Next     predict.cpp for a few ranks; tools/lab/cost/cost.cpp for all ranks.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -20,8 +19,8 @@
 
 namespace weft::plan {
 
-/// Rules by which work and waits of a class of calls add up. The first four members are thousandths
-/// of the time for the bytes of a local put.
+/// Coefficients of the model for one class of calls. The first four members are times per byte, in
+/// thousandths of the time per byte of a local put.
 struct SharedCosts {
     std::int64_t sent = 0;         ///< time of the sender
     std::int64_t sent_shared = 0;  ///< time of the sender of the same bytes to several receivers
@@ -29,7 +28,7 @@ struct SharedCosts {
     std::int64_t fetched = 0;      ///< time of a rank that copies or combines out of put targets
     /// Number of calls of a stream that share a wait; 0: all calls; 1: calls do not overlap.
     std::int64_t overlapping = 1;
-    /// Share of the busiest processor's time beyond the mean that a call takes, in thousandths.
+    /// Thousandths of the busiest processor's work beyond the mean that are added to S.
     std::int64_t busiest = 1000;
 };
 
@@ -41,27 +40,28 @@ struct CallTimes {
 
 /// Class of ranks whose work is similar: rank 0; the first and last ranks of nodes, which may be
 /// leaders; other ranks of the first node; other ranks of other nodes. `low`: the local rank is
-/// below the number of nodes, so the rank may exchange data with a node.
+/// below the number of nodes, so the rank may exchange data with a node. If one rank represents the
+/// last four strata, counted_ranks() uses first_low for all, so first_low must be their first.
 enum class Stratum : std::uint8_t { root, borders, first_low, first_rest, low, rest };
 inline constexpr std::size_t kStrata = 6;
 
-/// A rank whose program is read. It represents ranks / read ranks.
+/// A rank whose program is analyzed. Its work counts (ranks / read) times.
 struct CountedRank {
     Rank rank = 0;
     std::int64_t ranks = 1;  ///< number of ranks of its stratum
-    std::int64_t read = 1;   ///< number of ranks of its stratum whose programs are read
+    std::int64_t read = 1;   ///< number of ranks of its stratum whose programs are analyzed
 };
-/// Returns all ranks of a small team. Of a large team, returns the ranks `own`, which represent
-/// only themselves, and `of_stratum` other ranks of each stratum, or fewer if programs are long.
-/// `steps`: number of steps of a program.
+/// Returns all ranks if size <= of_stratum. Else returns rank 0 and the ranks `own`, which
+/// represent only themselves, and up to `of_stratum` others of each stratum, fewer if programs are
+/// long. `steps`: number of steps of a program.
 [[nodiscard]] std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size,
                                                      std::span<const Rank> own, std::size_t steps,
                                                      std::size_t of_stratum);
 
 class SharedWork {
   public:
-    /// The arguments must outlive this object. `first`: program of rank 0. `whole`: the work of all
-    /// ranks will be added.
+    /// `machine` must outlive this object. `first`: program of rank 0. `whole`: add() will be
+    /// called for every rank.
     SharedWork(const Machine& machine, Rank size, const BufferSize& buffer, const Program& first,
                bool whole);
 
@@ -70,11 +70,11 @@ class SharedWork {
 
     /// Returns true if the calls of a stream overlap.
     [[nodiscard]] bool overlaps() const { return costs_.overlapping != 1; }
-    /// Returns true if two ranks of a node have a processor each, and data flows in one direction.
-    /// The busier rank then determines the time of each call of a stream.
+    /// Returns true for unsynchronized calls of two ranks on one node, each with a processor, whose
+    /// data goes through short puts. The busier rank then determines each call's time in a stream.
     [[nodiscard]] bool is_one_way_pair() const { return one_way_pair_; }
-    /// Combines the times of a call's waits, of the waits that a second call still has, and of the
-    /// call's work. `banks`: number of calls that have put targets at the same time; 0: unknown.
+    /// Combines the simulated times of a call's waits and work. `again`: waiting time that a second
+    /// overlapping call adds. `banks`: number of calls with put targets at the same time, or 0.
     [[nodiscard]] CallTimes times(Time waits, Time again, Time work, std::uint32_t banks) const;
     /// Returns the times of a call that takes `simulated` if each rank has a processor.
     [[nodiscard]] CallTimes unshared_times(Time simulated, const Program& first) const;
@@ -85,8 +85,8 @@ class SharedWork {
         Time load = 0;       ///< time on the rank's processor, without `combining`
         Time moving = 0;     ///< time of its messages, at both ends
         Time combining = 0;  ///< time of its reductions and copies
-        Time crossing = 0;   ///< number of local messages to ranks of other processors
-        Time elsewhere = 0;  ///< number of them whose bytes go to one receiver only
+        Time crossing = 0;   ///< number, not time: local messages to other processors
+        Time elsewhere = 0;  ///< number of these whose bytes go to one receiver only
         Time combined = 0;   ///< number of payloads that it reduces out of put targets
     };
 
@@ -113,8 +113,8 @@ class SharedWork {
     bool several_nodes_ = false;
     bool all_far_ = false;
     bool is_short_ = false;
-    bool one_way_ = false;  ///< no call waits for all ranks
-    bool puts_ = false;     ///< no buffer of a peer is used in place
+    bool one_way_ = false;  ///< calls do not synchronize
+    bool puts_ = false;     ///< all data goes through puts: no buffer is used in place
     bool one_way_pair_ = false;
     SharedCosts costs_;
     MessageModel model_;
