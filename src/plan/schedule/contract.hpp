@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// contract.hpp - required results of a collective's programs, as data.
+// contract.hpp - required results of a collective's programs.
 #pragma once
 
 #include <functional>
@@ -33,8 +33,8 @@ struct Contract {
     std::string collective;
     /// The buffer has one block for each rank; the element count of a call is the size of a block.
     bool block_per_rank = false;
-    /// Return the units of the buffer that are a rank's input and output; no function: all units.
-    /// Programs access only these units. The ranges may be in the same memory where they overlap.
+    /// Each returns the units of the buffer that are a rank's input or output; nullptr: all units.
+    /// Programs access only these units. In a call in place, units in both ranges share memory.
     std::function<UnitRange(const Program&)> input;
     std::function<UnitRange(const Program&)> output;
     bool must_synchronize = false;  ///< a rank may complete only after all ranks have entered

@@ -23,7 +23,7 @@ bool can_spread(const Program& program) {
                block.origin != block.first;
     });
     return !starts_inside_payload && std::ranges::none_of(program.steps, [&](const Step& step) {
-        // A put's target must stay one block. A slot lacks the gaps that around_spread() exposes.
+        // A put has one target block. A slot lacks the gaps that spanning_block() exposes.
         if (step.kind == StepKind::put) return step.target.count != 0;
         return step.kind == StepKind::expose &&
                program.blocks[step.source.start].buffer == Buffer::slot;
@@ -62,7 +62,7 @@ void PartBlocks::translate(const Block& block, std::vector<Block>& blocks) const
 void PartBlocks::translate(StepKind kind, const Block& block, std::vector<Block>& blocks) const {
     if (place_.blocks == 0) return translate(block, blocks);
     if (kind == StepKind::expose)
-        blocks.push_back(around_spread(renamed(block)));
+        blocks.push_back(spanning_block(renamed(block)));
     else
         spread(renamed(block), kind == StepKind::reduce, blocks);
 }
@@ -87,7 +87,7 @@ Block PartBlocks::renamed(Block block) const {
             block.index += place_.slot_first;
             break;
         case Buffer::published:
-        case Buffer::mapped:
+        case Buffer::mapped:  // numbered like slots
             block.index += place_.slot_first;
             block.peer = part_.rank_of(block.peer);
             break;
@@ -95,8 +95,8 @@ Block PartBlocks::renamed(Block block) const {
     return block;
 }
 
-/// Returns the distance, in units of the whole, from `unit` * factor to the unit's position. If the
-/// part works on one of several ranges, a segment of the whole has one segment of each range.
+/// Returns the offset, in units of the whole, to add to `unit` * factor. A segment of the whole
+/// consists of one segment of each range.
 std::uint32_t PartBlocks::range_shift(std::uint32_t unit) const {
     const std::uint32_t segment_units = own_.units / own_.segments;
     if (part_.ranges == 1 || segment_units == 0) return 0;
@@ -125,8 +125,8 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
     }
 }
 
-/// The rank's block that contains a unit represents the blocks of several ranks of the whole. Adds
-/// the unit's counterpart in each of them. Adjacent or evenly spaced units form one Block.
+/// Each rank's block of the part stands for the blocks of one or more ranks of the whole
+/// (blocks_of). For each unit, adds the unit at the same position in each of these blocks.
 void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
     const std::uint32_t block_units = own_.units / as_u32(own_.size);
@@ -135,7 +135,7 @@ void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks)
         const std::uint32_t unit = block.first + i * block.stride;
         const Represented& represented = represented_by(unit / block_units);
         const bool strided = represented.stride > 1 && factor == 1;
-        // Keeps the distance from the payload's start. splice() allows it only for these blocks.
+        // Keeps the distance from the payload's start. splice() rejects it for other blocks.
         const bool keeps_origin = i == 0 && block.stride == 1 && part_.blocks_max == 1;
         for (const Rank rank : represented.ranks) {
             const std::uint32_t first = (as_u32(rank) * block_units + unit % block_units) * factor;
@@ -167,10 +167,10 @@ const PartBlocks::Represented& PartBlocks::represented_by(std::uint32_t rank) co
     return known;
 }
 
-/// Each unit becomes `factor` units in every rank's block of the whole. Adds a Block with a stride
-/// if factor is 1, else a Block for each rank's block. Mapped memory always gets a Block for each:
-/// a Block with a stride denotes units without gaps, but exposed memory has the gaps. `separate`
-/// also requires a Block for each, so that all operands of a reduction have equal shapes.
+/// Each unit becomes `factor` units in every rank's block of the whole. Adds one strided Block if
+/// possible, else one Block for each rank: if factor > 1; in mapped memory, because a strided Block
+/// denotes packed units, but exposed memory has the units between them; and if `separate`, so that
+/// all operands of a reduction have equal shapes.
 void PartBlocks::spread(const Block& block, bool separate, std::vector<Block>& blocks) const {
     const bool mapped = block.buffer == Buffer::mapped;
     for (std::uint32_t i = 0; i < block.count; ++i) {
@@ -194,8 +194,8 @@ void PartBlocks::spread(const Block& block, bool separate, std::vector<Block>& b
     }
 }
 
-/// Returns the range from the first to the last unit that a spread block becomes.
-Block PartBlocks::around_spread(Block block) const {
+/// Returns one contiguous block, from the first to the last unit that spread() would add.
+Block PartBlocks::spanning_block(Block block) const {
     block.first *= place_.factor;
     block.origin = block.first;
     block.count = block.count * place_.factor + (place_.blocks - 1) * place_.block_units;

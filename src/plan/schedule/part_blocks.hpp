@@ -62,7 +62,7 @@ class PartBlocks {
     void add_represented(const Block& block, std::vector<Block>& blocks) const;
     [[nodiscard]] const Represented& represented_by(std::uint32_t rank) const;
     void spread(const Block& block, bool separate, std::vector<Block>& blocks) const;
-    [[nodiscard]] Block around_spread(Block block) const;
+    [[nodiscard]] Block spanning_block(Block block) const;
 
     const SplicePart& part_;
     const Program& own_;
