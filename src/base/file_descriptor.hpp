@@ -8,7 +8,7 @@
 
 namespace weft::base {
 
-/// Owns a file descriptor and closes it. Can be moved, not copied.
+/// Owns a file descriptor and closes it. Cannot be copied. A move assignment exchanges descriptors.
 class FileDescriptor {
   public:
     FileDescriptor() = default;

@@ -15,7 +15,7 @@ Side opposite(Side side) {
 }
 static_assert(static_cast<int>(Side::south) == 1 && static_cast<int>(Side::west) == 2);
 
-std::int64_t edge_cells(const Area& area, Side side) {
+std::int64_t edge_length(const Area& area, Side side) {
     return side == Side::north || side == Side::south ? area.width : area.height;
 }
 
@@ -48,12 +48,12 @@ weft::Neighbors neighborhood_of(weft::Rank members, const std::array<weft::Rank,
     return {members, ranks, ranks};
 }
 
-/// Calls visit(cell) for the edge cells of all sides in order; `out` as in edge_cell().
+/// Calls visit(cell) for the edge cells of `sides` in order; `out` as in edge_cell().
 template <class Visit>
-void for_each_cell(const Field& field, const std::vector<Side>& sides, std::int64_t out,
-                   Visit visit) {
+void for_each_edge_cell(const Field& field, const std::vector<Side>& sides, std::int64_t out,
+                        Visit visit) {
     for (const Side side : sides)
-        for (std::int64_t i = 0; i < edge_cells(field.area(), side); ++i)
+        for (std::int64_t i = 0; i < edge_length(field.area(), side); ++i)
             visit(edge_cell(field, side, i, out));
 }
 
@@ -76,7 +76,7 @@ void Halo::send_edges(const Field& field, std::uint64_t step) {
     for (const Side side : kSides) {
         const weft::Rank neighbor = neighbor_at_[static_cast<std::size_t>(side)];
         if (neighbor < 0) continue;
-        const std::int64_t count = edge_cells(field.area(), side);
+        const std::int64_t count = edge_length(field.area(), side);
         for (std::int64_t i = 0; i < count; ++i)
             packed_[static_cast<std::size_t>(i)] = edge_cell(field, side, i, 0);
         const std::size_t target = buffer_of(opposite(side), step);
@@ -91,7 +91,7 @@ void Halo::receive_edges(const Field& field, std::uint64_t step) {
         if (neighbor_at_[static_cast<std::size_t>(side)] < 0) continue;
         const std::size_t buffer = buffer_of(side, step);
         team_.wait_until(&signals_[buffer].steps, weft::Compare::eq, step + 1);
-        const std::int64_t count = edge_cells(field.area(), side);
+        const std::int64_t count = edge_length(field.area(), side);
         for (std::int64_t i = 0; i < count; ++i)
             edge_cell(field, side, i, 1) = cells_of(buffer)[static_cast<std::size_t>(i)];
     }
@@ -103,7 +103,7 @@ EdgeExchange::EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& nei
     std::vector<std::size_t> counts;
     std::size_t cells = 0;
     for (const Side side : sides_) {
-        counts.push_back(static_cast<std::size_t>(edge_cells(area, side)));
+        counts.push_back(static_cast<std::size_t>(edge_length(area, side)));
         cells += counts.back();
     }
     sent_.resize(cells);
@@ -114,14 +114,14 @@ EdgeExchange::EdgeExchange(weft::Team team, const std::array<weft::Rank, 4>& nei
 
 void EdgeExchange::send_edges(const Field& field, std::uint64_t) {
     std::size_t next = 0;
-    for_each_cell(field, sides_, 0, [&](double cell) { sent_[next++] = cell; });
+    for_each_edge_cell(field, sides_, 0, [&](double cell) { sent_[next++] = cell; });
     request_.start();
 }
 
 void EdgeExchange::receive_edges(const Field& field, std::uint64_t) {
     request_.wait();
     std::size_t next = 0;
-    for_each_cell(field, sides_, 1, [&](double& cell) { cell = received_[next++]; });
+    for_each_edge_cell(field, sides_, 1, [&](double& cell) { cell = received_[next++]; });
 }
 
 }  // namespace apps

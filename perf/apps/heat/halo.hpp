@@ -2,8 +2,8 @@
 // halo.hpp - exchange of edges between neighbors on a grid of ranks, step after step.
 //
 // Idea     For each side of its piece a rank has two buffers, for even and for odd steps, each with
-//          a signal. A neighbor puts its edge into a buffer and sets the signal to the number of
-//          the step. The rank waits for that number.
+//          a signal. A neighbor puts its edge of step t into a buffer and sets the signal to
+//          t + 1, because 0 means that no edge has arrived. The rank waits for that value.
 // Why      With two buffers the loop needs no barrier. A neighbor puts the edge of step t + 2 into
 //          the buffer of step t only after its step t + 1. That step needed this rank's edge, which
 //          this rank put after it had read the buffer in step t.

@@ -2,7 +2,7 @@
 // bootstrap.hpp - exchange of addresses between the ranks of a job, before they can put.
 //
 // Idea     A rank publishes a card (bytes), waits until all ranks have published theirs, and reads
-//          the other cards. After start-up, only the non-blocking fence is used, and polled.
+//          the other cards. After start-up, ranks synchronize only by the polled fence.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,11 @@ class Bootstrap {
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
-    /// Ends start-up because this rank cannot start. The next publish() or agree() of each other
-    /// rank fails with the reason `why`. Does nothing under a launcher, which detects the end of
-    /// the process.
+    /// Reports that this rank cannot start. The next publish() or agree() of each other rank fails
+    /// with the reason `why`. Does nothing under a launcher, which detects the end of the process.
     virtual void give_up(std::string_view why) { (void)why; }
-    /// Ends start-up. In a job that the caller has connected, returns when all ranks have called
-    /// agree(), and fails if a rank has called give_up().
+    /// Ends start-up successfully. In a job of join_job_of_caller(), returns when all ranks have
+    /// called agree(), and fails if a rank has called give_up().
     virtual base::Result<void> agree() { return {}; }
 
     /// Starts a non-blocking fence over all ranks. fence_ended() then returns true when the fence
@@ -46,30 +45,31 @@ class Bootstrap {
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
-    /// Ends the whole job with this exit status. The launcher or the caller's function receives the
+    /// Ends the whole job with this exit status. The launcher, or CallersJob::abort, receives the
     /// text.
     [[noreturn]] virtual void abort(int status, std::string_view text) = 0;
     /// Leaves the job. No other function may be called afterwards.
     virtual base::Result<void> finalize() = 0;
 };
 
-/// Returns the exit status of an aborted job: the low byte of the caller's status. It may be 0,
-/// because shmem_global_exit(0) ends a successful job.
+/// Returns the exit status of an aborted job: the low byte of `status`. It may be 0, because
+/// shmem_global_exit(0) ends a successful job.
 [[nodiscard]] constexpr int exit_status_of_abort(int status) {
     return status & 0xff;
 }
 
-/// Joins the job of this process: by PMIx if a PMIx host started the process, else a job of one
-/// rank. Fails under a launcher without PMIx that started several ranks.
+/// Joins the job of this process: by PMIx if a launcher with PMIx started the process, else a
+/// job of one rank. Fails under a launcher without PMIx that started several ranks.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
-/// Returns the rank of this process, which PMIX_RANK contains before the process joins its job.
-/// Returns nullopt if no PMIx host started the process.
+/// Returns the rank in PMIX_RANK, also before join_job(). Returns nullopt if no launcher with PMIx
+/// started the process.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
 /// Returns the version of the PMIx library, such as "4.2.2rc2".
 [[nodiscard]] std::string pmix_version();
 
-/// A job whose ranks the caller has connected. The functions are those of weft_bootstrap
-/// (weft/bootstrap.h), and return 0 on success. They must be valid until the job ends.
+/// A job whose ranks the caller has connected. The functions are allgather, barrier_start,
+/// barrier_test and abort of weft_bootstrap (weft/bootstrap.h), and return 0 on success. They must
+/// be valid until the job ends.
 struct CallersJob {
     Rank rank = 0;
     Rank size = 1;
