@@ -45,8 +45,7 @@ class Bootstrap {
     virtual base::Result<void> start_fence() = 0;
     [[nodiscard]] virtual bool fence_ended() = 0;
 
-    /// Ends the whole job with this exit status. The launcher, or CallersJob::abort, receives the
-    /// text.
+    /// Ends the job with this exit status. The launcher, or CallersJob::abort, receives the text.
     [[noreturn]] virtual void abort(int status, std::string_view text) = 0;
     /// Leaves the job. No other function may be called afterwards.
     virtual base::Result<void> finalize() = 0;
@@ -67,9 +66,8 @@ class Bootstrap {
 /// Returns the version of the PMIx library, such as "4.2.2rc2".
 [[nodiscard]] std::string pmix_version();
 
-/// A job whose ranks the caller has connected. The functions are allgather, barrier_start,
-/// barrier_test and abort of weft_bootstrap (weft/bootstrap.h), and return 0 on success. They must
-/// be valid until the job ends.
+/// A job whose ranks the caller has connected. The functions are those of weft_bootstrap
+/// (weft/bootstrap.h), in the same order. They return 0 on success, and are valid until the end.
 struct CallersJob {
     Rank rank = 0;
     Rank size = 1;
