@@ -22,9 +22,9 @@ namespace {
 // lint: allow(variable): the variables of this layer; docs/guide/mpi-backing.md
 constexpr std::string_view kPrefix = "WEFT_MPI_";
 
-std::string variable_of(std::string_view kind) {
+std::string variable_of(std::string_view suffix) {
     std::string name(kPrefix);
-    for (const char c : kind) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    for (const char c : suffix) name += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     return name;
 }
 
@@ -49,7 +49,7 @@ const char* read(Settings& settings, const std::string& name) {
     return value;
 }
 
-/// Sets the complaint to a sentence about the variable that was read last, if it is still empty.
+/// Records that the value of the last read() is invalid. Only the first complaint is kept.
 void complain(Settings& settings, const std::string& expected) {
     if (!settings.complaint.empty()) return;
     const ComparedValue& invalid = settings.compared.back();
@@ -57,7 +57,7 @@ void complain(Settings& settings, const std::string& expected) {
         std::string(invalid.name) + " is " + invalid.text + "; expected: " + expected;
 }
 
-/// Returns the variable's value, or an empty string if it is not set or not in `words`.
+/// Returns the variable's value; "" if it is not set, or not in `words` (with a complaint).
 std::string read_word(Settings& settings, const std::string& name,
                       std::initializer_list<std::string_view> words) {
     const char* const value = read(settings, name);
@@ -82,7 +82,7 @@ unsigned read_number(Settings& settings, const std::string& name, unsigned fallb
     return fallback;
 }
 
-/// Returns the content of the file of ranges, or an empty string and the reason in `warning`. Reads
+/// Returns the content of the tuning file, or an empty string and the reason in `warning`. Reads
 /// only regular files: opening a FIFO would wait for a writer.
 std::string read_ranges_file(const std::string& name, std::string& warning) {
     namespace fs = std::filesystem;
@@ -111,7 +111,7 @@ std::string read_ranges_file(const std::string& name, std::string& warning) {
     return content;
 }
 
-/// Reads the file of ranges, if a collective needs it.
+/// Reads the tuning file, if a collective needs it.
 void read_tuning(Settings& settings) {
     const std::string variable = variable_of("tuning");
     const char* const given = read(settings, variable);
@@ -159,7 +159,7 @@ Settings read_settings() {
         if ((own.empty() ? mode : own) == "auto") settings.kinds_chosen |= 1U << kind;
     }
     settings.exact_sums = read_word(settings, variable_of("exact_sum"), {"0", "1"}) == "1";
-    if (settings.exact_sums) {  // the host's sums are not exact, so weft serves all calls it can
+    if (settings.exact_sums) {  // MPI's own sums are not exact: weft serves all calls it can
         settings.calls_before_team = 0;
         settings.kinds_chosen = 0;
     }
@@ -178,7 +178,7 @@ bool compare_settings(MPI_Comm comm, Settings& settings, bool threads) {
                comm);
     std::size_t at = 0;
     while (at < mine.size() && mine[at].hash == first[at].hash) ++at;
-    // The minimum has the index of the first value that differs, and the first rank where it does.
+    // Minima: the first differing value and the first rank that has it; -1 if any rank has threads.
     const std::array<std::int64_t, 2> given{static_cast<std::int64_t>(at) * size + rank,
                                             threads ? -1 : 0};
     std::array<std::int64_t, 2> least{};

@@ -26,7 +26,7 @@ constexpr std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
     return a > kBytesMax || b > kBytesMax - a ? kBytesMax : a + b;
 }
 /// Rounds up to whole cache lines of 64 bytes.
-constexpr std::uint64_t in_lines(std::uint64_t bytes) {
+constexpr std::uint64_t rounded_to_lines(std::uint64_t bytes) {
     return plus(bytes, 63) / 64 * 64;
 }
 
@@ -57,13 +57,13 @@ class Binder {
                 out.operands = bound_.program.repeats(step);  // iterations
             if (step.kind == StepKind::reduce) check_and_pack(out);
         }
-        mark_series();
+        set_more();
         for (const plan::Lane& lane : bound_.lanes)
             if (bound_.exposes > 0) bound_.tails.push_back(bound_.tail_of(lane, near_));
         measure_scratch();
-        const bool in_place = std::ranges::any_of(
+        const bool reads_mapped = std::ranges::any_of(
             bound_.pieces, [](const Piece& piece) { return piece.buffer == Buffer::mapped; });
-        if (bound_.exposes > 0 || in_place) measure_touched();
+        if (bound_.exposes > 0 || reads_mapped) measure_touched();
         bound_.place_scratch();
     }
 
@@ -76,9 +76,9 @@ class Binder {
                 step.salt = salt_of(count);
                 step.in_cell = step.kind == StepKind::put && fits_cell(count);
                 pair_with(step.peer).sends = count;
-            } else if (step.kind == StepKind::wait && step.lag == 0) {  // with a lag: a credit
+            } else if (step.kind == StepKind::wait && step.lag == 0) {  // not a wait for a credit
                 const BoundStep* const reader = reader_of(at);
-                if (reader == nullptr) continue;  // waits until the peer has read
+                if (reader == nullptr) continue;  // it waits until the peer has copied
                 const std::uint64_t count = block_elements(reader->target);
                 step.salt = salt_of(count);
                 Piece& piece = bound_.pieces[reader->source.start];
@@ -98,7 +98,7 @@ class Binder {
         const std::uint32_t first = bound_.pieces[list.start].first / units * units;
         return partition_.size(first, units);
     }
-    /// Returns true if a message fits into a cell. Sender and receiver decide equally.
+    /// Returns true if a message fits into a cell. The sender and the receiver know the count.
     [[nodiscard]] bool fits_cell(std::uint64_t count) const {
         return count * bound_.element_bytes <= base::kCellPayload;
     }
@@ -130,8 +130,8 @@ class Binder {
         return near_ == nullptr || (*near_)[static_cast<std::size_t>(rank)];
     }
 
-    /// Marks the puts that the next step of their lane follows with a put to a remote peer.
-    void mark_series() {
+    /// Sets `more` on steps that raise a flag if the next step of their lane raises a remote flag.
+    void set_more() {
         for (const plan::Lane& lane : bound_.lanes)
             for (std::uint32_t at = lane.first; at + 1 < lane.first + lane.count; ++at) {
                 const BoundStep& next = bound_.steps[at + 1];
@@ -153,11 +153,11 @@ class Binder {
                 add_piece(block, block.first + k * block.stride, 1);
         }
         // If the size of a piece varies with the segment, other offsets in the payload may, too.
-        const auto cut_here = std::span(bound_.pieces).subspan(start);
-        if (std::ranges::any_of(cut_here, &Piece::moving))
-            for (Piece& piece : cut_here) piece.moving = true;
-        pack(cut_here);
-        return {start, static_cast<std::uint32_t>(cut_here.size())};
+        const auto added = std::span(bound_.pieces).subspan(start);
+        if (std::ranges::any_of(added, &Piece::moving))
+            for (Piece& piece : added) piece.moving = true;
+        pack(added);
+        return {start, static_cast<std::uint32_t>(added.size())};
     }
 
     /// Returns the largest size of a list in any segment, in bytes.
@@ -204,17 +204,17 @@ class Binder {
     /// Checks the sizes of a reduction, and packs each operand and target as a separate list.
     void check_and_pack(BoundStep& step) {
         if (step.source.count == 0) return;
-        const std::uint32_t each = step.source.count / step.operands;
-        WEFT_CHECK(each * step.operands == step.source.count && step.target.count % each == 0,
+        const std::uint32_t pieces = step.source.count / step.operands;  // in each operand
+        WEFT_CHECK(pieces * step.operands == step.source.count && step.target.count % pieces == 0,
                    step.operands, step.target.count, step.source.count);
         for (std::uint32_t i = 0; i < step.source.count; ++i) {
             const Piece& piece = bound_.pieces[step.source.start + i];
-            const Piece& target = bound_.pieces[step.target.start + i % each];
+            const Piece& target = bound_.pieces[step.target.start + i % pieces];
             WEFT_CHECK(piece.count == target.count, piece.count, target.count);
         }
         for (const PieceList list : {step.source, step.target}) {
-            for (std::uint32_t done = 0; done < list.count; done += each)
-                pack(std::span(bound_.pieces).subspan(list.start + done, each));
+            for (std::uint32_t done = 0; done < list.count; done += pieces)
+                pack(std::span(bound_.pieces).subspan(list.start + done, pieces));
         }
     }
 
@@ -222,11 +222,11 @@ class Binder {
     void pack(std::span<Piece> list) const {
         std::uint64_t packed = 0;
         for (Piece& piece : list) {
-            const std::uint64_t inside =
+            const std::uint64_t offset =
                 partition_.begin(piece.first) - partition_.begin(piece.origin);
             if (is_payload(piece.buffer))
                 piece.offset =
-                    (piece.buffer == Buffer::mapped ? 0 : packed) + inside * bound_.element_bytes;
+                    (piece.buffer == Buffer::mapped ? 0 : packed) + offset * bound_.element_bytes;
             packed += piece.bytes;
         }
     }
@@ -244,8 +244,8 @@ class Binder {
         exposed->copies.bytes += bound_.segments * bytes;
         if (bound_.program.root == bound_.program.rank) exposed->copies.at_once = ++root_exposes_;
         exposed->gaps = bound_.has_displacements(buffer);
-        // If this rank writes during the exposure, it must use the alias, so the access is not
-        // `read`. The old contents of an output are not needed (plan::Contract).
+        // An output: this rank may write it during the exposure, so the access is not `read`
+        // (Exposure::alias). Its old contents are not needed (plan::Contract).
         if (buffer == Buffer::output)
             exposed->access = base::Access::overwrite;
         else if ((step.flags & plan::kWritten) != 0)
@@ -304,7 +304,7 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t units : program.slot_capacity)
         starts.push_back(
-            plus(starts.back(), times(program.depth, in_lines(times(units, unit_bytes)))));
+            plus(starts.back(), times(program.depth, rounded_to_lines(times(units, unit_bytes)))));
     return starts;
 }
 
@@ -312,7 +312,7 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
 std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
     if (!program.slot_capacity.empty()) return slot_starts(program, unit_bytes).back();
     return times(std::uint64_t{program.slots} * program.depth,
-                 in_lines(times(program.slot_units, unit_bytes)));
+                 rounded_to_lines(times(program.slot_units, unit_bytes)));
 }
 
 /// Returns the class of bulk banks for `bank_bytes` bytes: the first small class that fits, or the
@@ -346,13 +346,13 @@ Capacity capacity_of(const plan::Program& program) {
     return capacity;
 }
 
-/// Returns the elements of the largest unit if the program had 1 instead of `segments` segments.
+/// Returns the elements of the largest unit for one requested segment instead of `segments`.
 std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
                          std::uint64_t elements) {
     const std::uint32_t units = program.units / segments;
     if (program.unit_counts.empty()) return Partition(elements, units).unit_max();
-    const std::uint64_t pieces = units / program.unit_counts.size();
-    return (std::ranges::max(program.unit_counts) + pieces - 1) / pieces;
+    const std::uint64_t units_per_block = units / program.unit_counts.size();
+    return (std::ranges::max(program.unit_counts) + units_per_block - 1) / units_per_block;
 }
 
 }  // namespace
@@ -363,12 +363,12 @@ bool may_publish(const plan::Program& program, const BindOptions& options, bool 
     if (!one_node || program.pairwise || program.segments > 1) return false;
     const std::uint64_t bytes =
         slots_bytes(program, times(partition.unit_max(), options.element_bytes));
-    // Published slots may require a larger class of banks, but must not require the large banks.
+    // Does not publish if only the published copy would move the call to the large banks.
     const std::uint64_t both = plus(bytes, bytes);
-    const std::uint8_t alone = class_for(options.shape, bytes, program.synchronizing);
-    const std::uint8_t shared = class_for(options.shape, both, program.synchronizing);
-    return both <= options.shape.bulk_class(shared).bytes &&
-           (shared == alone || shared < base::kSmallClasses);
+    const std::uint8_t unpublished = class_for(options.shape, bytes, program.synchronizing);
+    const std::uint8_t published = class_for(options.shape, both, program.synchronizing);
+    return both <= options.shape.bulk_class(published).bytes &&
+           (published == unpublished || published < base::kSmallClasses);
 }
 
 std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segments,
@@ -381,6 +381,7 @@ std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segmen
     whole_slots.slots = program.slots;
     whole_slots.slot_units = program.slot_units;
     whole_slots.slot_capacity = program.slot_capacity;
+    // A pipeline by design has several segments and copies of slots even if one is requested.
     whole_slots.depth = program.segments > segments ? program.depth : 1;
     if (slots_bytes(whole_slots, unit_bytes) <= options.shape.copied_bytes_max()) return 1;
     const Capacity capacity = capacity_of(program);
@@ -400,7 +401,7 @@ bool has_room(const plan::Program& program, const BindOptions& options) {
 }
 
 bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
-    options.shape.copied_bytes = options.shape.bulk_bytes;
+    options.shape.copied_bytes = options.shape.bulk_bytes;  // pieces need not stay in the cache
     return segments_needed(program, 1, options) == 1;
 }
 
@@ -431,9 +432,9 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.bulk = program.pairwise || payload > base::kCellPayload;
     bound.segments = program.segments;
     bound.depth = program.depth;
-    bound.slot_bytes = in_lines(payload);
-    bound.scratch_bytes =
-        times(program.scratch, in_lines(times(partition.elements(), options.element_bytes)));
+    bound.slot_bytes = rounded_to_lines(payload);
+    bound.scratch_bytes = times(
+        program.scratch, rounded_to_lines(times(partition.elements(), options.element_bytes)));
     bound.lanes = program.lanes;
     if (std::uint64_t{program.slots} * program.depth > options.shape.cells)
         return base::fail(Status::memory,
@@ -442,7 +443,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
                           program.collective, program.algorithm,
                           std::uint64_t{program.slots} * program.depth, options.shape.cells);
     if (bound.scratch_bytes >= kBytesMax)
-        return base::fail(Status::memory, "{} {} needs {} scratch buffers of {} bytes",
+        return base::fail(Status::memory, "{} {}: {} scratch buffers of {} bytes overflow 63 bits",
                           program.collective, program.algorithm, program.scratch,
                           options.elements * options.element_bytes);
     const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
@@ -470,7 +471,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     Binder binder(bound, partition, options.near);
     binder.add_steps();
     if (bound.program.pairwise) binder.add_pairs();
-    bound.scratch_bytes = bound.program.scratch * in_lines(bound.touched_scratch.bytes());
+    bound.scratch_bytes = bound.program.scratch * rounded_to_lines(bound.touched_scratch.bytes());
     if (binder.published_max() > base::kCellPayload && bound.published_start == 0)
         return base::fail(Status::unsupported,
                           "{} {} publishes {} bytes, a published cell holds {}",

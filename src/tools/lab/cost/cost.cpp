@@ -22,9 +22,9 @@ class CountSink {
           element_bytes_(size.element_bytes),
           segments_(stages.header.segments) {}
 
-    void begin() { descriptors_ = 0; }
-    void end(Cost& cost) const { cost.descriptors = std::max(cost.descriptors, descriptors_); }
-    void total(Cost& cost) const {
+    void begin_rank() { descriptors_ = 0; }
+    void end_rank(Cost& cost) const { cost.descriptors = std::max(cost.descriptors, descriptors_); }
+    void store_totals(Cost& cost) const {
         cost.messages = messages_;
         cost.bytes = bytes_;
     }
@@ -64,21 +64,21 @@ class CountSink {
     std::uint64_t descriptors_ = 0;  ///< number of descriptors of the current rank
 };
 
-/// Returns the costs without energy, like the following two functions.
+/// Like the following two functions, leaves energy and descriptor_bytes to cost_of().
 base::Result<Cost> count_stages(const Stages& stages, const BufferSize& size,
                                 const SimulationInputs& inputs) {
     auto outcome = simulate_folded(stages, size, inputs);
-    if (!outcome) outcome = simulate_structured(stages, size, inputs);
+    if (!outcome) outcome = simulate_structured(stages, size, inputs);  // slower, for more stages
     if (!outcome) return outcome.failure();
     Cost cost{.time = outcome->makespan};
     CountSink sink(stages, size);
     plan::StageSteps steps(stages, sink);
     for (Rank rank = 0; rank < stages.size(); ++rank) {
-        sink.begin();
+        sink.begin_rank();
         steps.write(rank);
-        sink.end(cost);
+        sink.end_rank(cost);
     }
-    sink.total(cost);
+    sink.store_totals(cost);
     return cost;
 }
 
@@ -145,44 +145,45 @@ base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const 
                                                 const plan::Machine& machine) {
     const bool oversubscribed = machine.oversubscribed();
     if (oversubscribed && programs.size > kSharingRanksMax)
-        return base::fail(Status::unsupported, "{} ranks that share processors are more than {}",
+        return base::fail(Status::unsupported, "{} ranks share processors; expected at most {}",
                           programs.size, kSharingRanksMax);
-    // Ranks that share processors wait and compute at different times: SharedWork combines the
-    // simulated times of waits alone (with the turns of waiting ranks) and of computation alone.
-    const plan::PutModels waiting =
+    // If ranks share processors, one rank computes while another waits. SharedWork combines the
+    // simulated times of only waits (for messages and for the processor) and of only computation.
+    const plan::PutModels wait_models =
         plan::put_models(machine, /*waits=*/true, /*computes=*/!oversubscribed);
-    const plan::PutModels working = plan::put_models(machine, /*waits=*/false, /*computes=*/true);
-    ImagePart waits(waiting.model, size, waiting.far);
-    ImagePart computing(working.model, size, working.far);
-    const auto first = programs.program_of(0);
-    if (!first) return first.failure();
-    plan::SharedWork work(machine, programs.size, size, *first, /*whole=*/true);
+    const plan::PutModels compute_models =
+        plan::put_models(machine, /*waits=*/false, /*computes=*/true);
+    ImagePart wait_part(wait_models.model, size, wait_models.far);
+    ImagePart compute_part(compute_models.model, size, compute_models.far);
+    const auto first_program = programs.program_of(0);
+    if (!first_program) return first_program.failure();
+    plan::SharedWork work(machine, programs.size, size, *first_program, /*whole=*/true);
     for (Rank rank = 0; rank < programs.size; ++rank) {
         const auto program = programs.program_of(rank);
         if (!program) return program.failure();
-        if (auto added = waits.add(*program); !added) return added.failure();
+        if (auto added = wait_part.add(*program); !added) return added.failure();
         if (oversubscribed || work.is_one_way_pair()) work.add(*program, {.rank = rank});
         if (!oversubscribed) continue;
-        if (auto added = computing.add(*program); !added) return added.failure();
+        if (auto added = compute_part.add(*program); !added) return added.failure();
     }
     const auto run = [](const ImagePart& part, std::vector<std::pair<Rank, Time>> starts) {
         SimulationInputs inputs{.model = part.model(), .starts = std::move(starts), .ends = true};
         return simulate_generic({&part, 1}, inputs);
     };
-    const auto alone = run(waits, {});
-    if (!alone) return alone.failure();
-    plan::CallTimes times = work.unshared_times(alone->makespan, *first);
+    const auto first_call = run(wait_part, {});
+    if (!first_call) return first_call.failure();
+    plan::CallTimes times = work.unshared_times(first_call->makespan, *first_program);
     if (oversubscribed) {
-        const auto worked = run(computing, {});
-        if (!worked) return worked.failure();
+        const auto computed = run(compute_part, {});
+        if (!computed) return computed.failure();
         // Two successive calls: a rank starts the second when its part of the first ends.
-        const auto second = run(waits, alone->ends);
-        if (!second) return second.failure();
-        times = work.times(alone->makespan, second->makespan - alone->makespan, worked->makespan,
-                           programs.banks ? programs.banks() : 0);
+        const auto second_call = run(wait_part, first_call->ends);
+        if (!second_call) return second_call.failure();
+        times = work.times(first_call->makespan, second_call->makespan - first_call->makespan,
+                           computed->makespan, programs.banks ? programs.banks() : 0);
     }
     return plan::PredictedCost{
-        .time = times.alone, .in_stream = times.in_stream, .messages = alone->messages};
+        .time = times.alone, .in_stream = times.in_stream, .messages = first_call->messages};
 }
 
 base::Result<Objective> parse_objective(std::string_view text) {
