@@ -48,7 +48,7 @@ constexpr unsigned char kPattern = 0x5a;
 constexpr std::string_view kRefusal = "this process is a fork of rank ";
 constexpr unsigned kChildSeconds = 40;  ///< after which a child that hangs is killed
 
-/// Functions that only read memory of the caller, and may be called in a child.
+/// Functions that a child may call: they change nothing that it shares with its parent.
 const std::set<std::string_view> kPure{"weft_version",
                                        "weft_last_error",
                                        "weft_type_size",
@@ -73,7 +73,7 @@ struct Handles {
 };
 Handles handles;
 
-/// Returns an argument of the type: its handle, another pointer to symmetric memory, or zero.
+/// Returns the handle of type T, nullptr for a function, symmetric memory for other pointers, or 0.
 template <class T>
 T argument() {
     using Bare = std::remove_const_t<std::remove_pointer_t<T>>;
@@ -133,9 +133,10 @@ void call(std::string_view name, Returned (*function)(Parameters...)) {
             report(name, "does not return 0");
         }
     }
-    if (!is_named(name)) report(name, weft_last_error());
+    if (!is_named(name)) report(name, std::string("does not name the fork: ") + weft_last_error());
 }
 
+/// entries.inc has a C_ENTRY or CPP_ENTRY for each exported function (entries.py, at build time).
 void call_c_entries() {
 #define C_ENTRY(name) call(#name, &name);
 #define CPP_ENTRY(name)
@@ -163,8 +164,7 @@ struct Objects {
     PersistentRequest prepared = world.prepare(Call::barrier());
 };
 
-/// Members that are not called: they only read memory of the caller, make or destroy an object, or
-/// are called only by public templates.
+/// Member functions that need no refusal, or that call a member function which is refused.
 const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
                                           "weft::Memory::abandon",
                                           "weft::Memory::operator=",
@@ -197,7 +197,7 @@ const std::set<std::string_view> kNoCalls{"weft::Memory::Memory",
 using Calls = std::map<std::string_view, std::function<void()>>;
 using Entry = Calls::value_type;
 
-/// Returns calls of the members of a team. Members that are not public are called by public ones.
+/// Returns a call of each member function of Team: of private ones, through public ones.
 Calls calls_of_teams(Objects& objects) {
     Team& world = objects.world;
     void* const memory = objects.memory.data();
@@ -236,7 +236,7 @@ Calls calls_of_teams(Objects& objects) {
         Entry{"weft::Team::unregister_memory", [&, memory] { world.unregister_memory(memory); }}};
 }
 
-Calls calls_of_memory(Objects& objects) {
+Calls calls_of_puts_and_atomics(Objects& objects) {
     Team& world = objects.world;
     void* const memory = objects.memory.data();
     auto* const word = static_cast<std::uint64_t*>(memory);
@@ -279,7 +279,7 @@ Calls calls_of_memory(Objects& objects) {
               [&, word] { world.wait_until(word, Compare::eq, std::uint64_t{1}); }}};
 }
 
-Calls other_calls_of_memory(Objects& objects) {
+Calls calls_of_waits_and_grids(Objects& objects) {
     Calls calls;
     std::uint64_t* const word = static_cast<std::uint64_t*>(objects.memory.data());
     calls["wait_until_all"] = [&, word] {
@@ -321,12 +321,12 @@ Calls other_calls_of_memory(Objects& objects) {
     return calls;
 }
 
-/// Makes a call of each member, and checks that each is refused. Reports members that are in
-/// neither table.
+/// Makes all calls, and checks that each is refused. Reports exported member functions that are
+/// neither called nor in kNoCalls.
 void call_cpp_entries(Objects& objects) {
     Calls calls = calls_of_teams(objects);
-    calls.merge(calls_of_memory(objects));
-    calls.merge(other_calls_of_memory(objects));
+    calls.merge(calls_of_puts_and_atomics(objects));
+    calls.merge(calls_of_waits_and_grids(objects));
     calls["weft::Memory::free"] = [&] { objects.memory.free(); };
     calls["weft::PersistentRequest::start"] = [&] { objects.prepared.start(); };
     calls["weft::Request::test"] = [&] { static_cast<void>(objects.started.test()); };
@@ -361,12 +361,12 @@ void call_cpp_entries(Objects& objects) {
             report(name, "is not refused");
         } catch (const Error& error) {
             if (std::string_view(error.what()).find(kRefusal) == std::string_view::npos)
-                report(name, error.what());
+                report(name, std::string("does not name the fork: ") + error.what());
         }
     }
 #define C_ENTRY(name)
 #define CPP_ENTRY(name) \
-    if (!calls.contains(name) && !kNoCalls.contains(name)) report(name, "is in no table");
+    if (!calls.contains(name) && !kNoCalls.contains(name)) report(name, "is not called here");
 #include <entries.inc>
 #undef C_ENTRY
 #undef CPP_ENTRY
@@ -395,24 +395,25 @@ pid_t fork_by(std::string_view method) {
     return ::fork();
 }
 
-/// Returns the exit status of a child that runs `body`; 128 + the signal if one ends it.
+/// Returns the exit status of a child that runs `body`; 128 + the signal if one ends it; or -1.
 template <class Body>
 int in_child(std::string_view method, Body body) {
     const pid_t child = fork_by(method);
+    if (child < 0) return -1;
     if (child == 0) {
         ::alarm(kChildSeconds);
         body();
         std::exit(failures == 0 ? 0 : 1);
     }
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0) {
-    }
+    while (::waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) return -1;
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/// Reports a condition of the rank that is false.
-void expect(bool holds, std::string_view what) {
-    if (!holds) report("rank", what);
+/// Reports a condition of the rank that is false; without a text, with the last error.
+void expect(bool holds, const char* what = nullptr) {
+    if (!holds) report("rank", what != nullptr ? what : weft_last_error());
 }
 
 void make_handles() {
@@ -421,27 +422,25 @@ void make_handles() {
     const int periodic[] = {1};
     static double sum = 1;
     void* memory = nullptr;
-    expect(
-        weft_alloc(handles.world, kBytes, &memory) == WEFT_OK &&
-            weft_allreduce_init(handles.world, &sum, &sum, 1, WEFT_DOUBLE, WEFT_MAX,
-                                &handles.request) == WEFT_OK &&
-            weft_neighbors_create(handles.world, ring, 0, ring, 0, &handles.neighbors) == WEFT_OK &&
-            weft_stencil_create(handles.world, 1, extents, periodic, 0, 1, &handles.stencil) ==
-                WEFT_OK &&
-            weft_near_open(handles.world, sizeof(weft_near), &handles.near) == WEFT_OK,
-        weft_last_error());
+    expect(weft_alloc(handles.world, kBytes, &memory) == WEFT_OK &&
+           weft_allreduce_init(handles.world, &sum, &sum, 1, WEFT_DOUBLE, WEFT_MAX,
+                               &handles.request) == WEFT_OK &&
+           weft_neighbors_create(handles.world, ring, 0, ring, 0, &handles.neighbors) == WEFT_OK &&
+           weft_stencil_create(handles.world, 1, extents, periodic, 0, 1, &handles.stencil) ==
+               WEFT_OK &&
+           weft_near_open(handles.world, sizeof(weft_near), &handles.near) == WEFT_OK);
     handles.memory = static_cast<unsigned char*>(memory);
     std::memset(memory, kPattern, kBytes);
 }
 
 void check_c(std::string_view method) {
-    expect(weft_init(&handles.runtime) == WEFT_OK, weft_last_error());
+    expect(weft_init(&handles.runtime) == WEFT_OK);
     handles.world = weft_world(handles.runtime);
     make_handles();
     weft_barrier(handles.world);
     expect(in_child(method, [] { call_c_entries(); }) == 0, "the child's calls are not refused");
     const int aborted = in_child(method, [] {
-        ::close(STDERR_FILENO);  // call() checks the message of other functions
+        ::close(STDERR_FILENO);  // the test expects no output, and weft_abort() prints its refusal
         weft_abort(handles.runtime, 7);
     });
     expect(aborted == 7, "weft_abort() in the child does not end it with its status");
@@ -450,14 +449,13 @@ void check_c(std::string_view method) {
     std::uint64_t sum = 1;
     expect(weft_allreduce(handles.world, &sum, &sum, 1, WEFT_UINT64, WEFT_SUM) == WEFT_OK &&
                sum == static_cast<std::uint64_t>(weft_size(handles.world)),
-           "the call after the child is wrong");
+           "allreduce after the child's end fails or has a wrong sum");
     expect(std::system("true") == 0, "a child by posix_spawn() does not run");
-    expect(weft_barrier(handles.world) == WEFT_OK, weft_last_error());
+    expect(weft_barrier(handles.world) == WEFT_OK);
     expect(weft_stencil_free(&handles.stencil) == WEFT_OK &&
-               weft_neighbors_free(&handles.neighbors) == WEFT_OK &&
-               weft_request_free(&handles.request) == WEFT_OK,
-           weft_last_error());
-    expect(weft_finalize(handles.runtime) == WEFT_OK, weft_last_error());
+           weft_neighbors_free(&handles.neighbors) == WEFT_OK &&
+           weft_request_free(&handles.request) == WEFT_OK);
+    expect(weft_finalize(handles.runtime) == WEFT_OK);
 }
 
 void check_cpp(std::string_view method) {
@@ -479,7 +477,7 @@ void check_cpp(std::string_view method) {
     objects->started.wait();
     expect(objects->world.allreduce(std::uint64_t{1}, Op::sum) ==
                static_cast<std::uint64_t>(objects->world.size()),
-           "the call after the child is wrong");
+           "allreduce after the child's end fails or has a wrong sum");
     objects->half.free();
     objects->memory.free();
     objects->runtime.finalize();
@@ -490,7 +488,7 @@ void check_cpp(std::string_view method) {
 
 int main(int, char** arguments) {
     const std::string_view method = arguments[1];
-    if (method == "old_kernel" && !hide_wipe_on_fork()) return 2;
+    if (method == "old_kernel" && !hide_wipe_on_fork()) report("seccomp", std::strerror(errno));
     if (std::string_view(arguments[2]) == "c")
         check_c(method);
     else
