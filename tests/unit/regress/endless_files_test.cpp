@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: a file named by a variable or an option was read to its end before its size was checked, so
 // /dev/zero used up all memory.
-// Method: tests give /dev/zero as the name of each such file, which must be refused.
+// Method: give /dev/zero for WEFT_TUNING, WEFT_PARAMETERS and input options of commands. It must be
+// refused.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -15,7 +17,8 @@ namespace weft::test {
 namespace {
 
 TEST(EndlessFiles, ReadsStopAtTheLimit) {
-    const std::string path = testing::TempDir() + "weft_endless_files.txt";
+    const std::string path =
+        fmt::format("{}weft_endless_files_{}.txt", testing::TempDir(), ::getpid());
     std::ofstream(path) << std::string(1000, 'a');
     const auto whole = base::read_file(path, 1000);
     ASSERT_TRUE(whole.ok());
@@ -41,7 +44,7 @@ TEST(EndlessFiles, EndlessFilesInVariablesAreRefused) {
     }
 }
 
-TEST(EndlessFiles, EndlessFilesOfCommandsAreRefused) {
+TEST(EndlessFiles, EndlessFilesInOptionsAreRefused) {
     struct Case {
         const char* arguments;
         const char* message;  ///< start of the message

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// context_calls.c - the routines that take a context, for every type and size.
+// context_calls.c - routines on a context, and nonblocking ones without, for every type and size.
 //
-// Idea     A program calls routines on a context, completes them by shmem_ctx_quiet(), and compares
-//          results after a barrier. N: the type's name in routines. T: the C type.
+// Idea     Each program calls routines on a context, completes them with shmem_ctx_quiet(), and
+//          compares results after a barrier. N: the type's name in routines. T: the C type.
 #include "program.h"
 
 enum { kCount = 6 };
@@ -57,6 +57,7 @@ void ctx_puts_of_types(void) {
     {                                                                              \
         static T source[kCount];                                                   \
         T got[3][kCount];                                                          \
+        memset(got, 0xff, sizeof got);                                             \
         for (int i = 0; i < kCount; ++i) source[i] = VALUE(T, me(), i);            \
         shmem_barrier_all();                                                       \
         shmem_ctx_##N##_get(ctx, got[0], source, kCount, next_pe());               \
@@ -77,7 +78,7 @@ void ctx_gets_of_types(void) {
     close_context();
 }
 
-static unsigned char bytes_from[kCount * 16], bytes_to[4][kCount * 16];
+static unsigned char bytes_from[kCount * 16], bytes_to[5][kCount * 16];
 
 static int has_bytes_of(const unsigned char* bytes, int pe, size_t count) {
     for (size_t i = 0; i < count; ++i)
@@ -101,14 +102,14 @@ static int has_bytes_of(const unsigned char* bytes, int pe, size_t count) {
                                   SHMEM_SIGNAL_SET, next_pe());                             \
         shmem_ctx_put##N##_signal_nbi(ctx, bytes_to[3], bytes_from, kCount, signals + 1, 8, \
                                       SHMEM_SIGNAL_SET, next_pe());                         \
-        shmem_put##N##_signal_nbi(bytes_to[3], bytes_from, kCount, signals + 2, 7,          \
+        shmem_put##N##_signal_nbi(bytes_to[4], bytes_from, kCount, signals + 2, 7,          \
                                   SHMEM_SIGNAL_SET, next_pe());                             \
         shmem_ctx_get##N(ctx, got[0], bytes_from, kCount, next_pe());                       \
         shmem_ctx_get##N##_nbi(ctx, got[1], bytes_from, kCount, next_pe());                 \
         shmem_quiet();                                                                      \
         complete();                                                                         \
         CHECK(signals[0] == 9 && signals[1] == 8 && signals[2] == 7);                       \
-        for (int row = 0; row < 4; ++row)                                                   \
+        for (int row = 0; row < 5; ++row)                                                   \
             CHECK(has_bytes_of(bytes_to[row], previous_pe(), kCount*(size_t)(BYTES)));      \
         for (int row = 0; row < 2; ++row)                                                   \
             CHECK(has_bytes_of(got[row], next_pe(), kCount*(size_t)(BYTES)));               \
@@ -119,6 +120,7 @@ static int has_bytes_of(const unsigned char* bytes, int pe, size_t count) {
     {                                                                                            \
         static unsigned char got[kCount * 16];                                                   \
         enum { kHalf = kCount / 2 };                                                             \
+        memset(got, 0, sizeof got);                                                              \
         memset(bytes_to, 0, sizeof bytes_to);                                                    \
         shmem_barrier_all();                                                                     \
         shmem_ctx_iput##N(ctx, bytes_to[0], bytes_from, 2, 2, kHalf, next_pe());                 \
@@ -144,12 +146,12 @@ void ctx_transfers_of_sizes(void) {
     close_context();
 }
 
-// Each PE changes its own words of PE 0, so all former values are known.
-#define EXTENDED(N, T)                                              \
+// Each PE changes a word of PE 0 that no other PE changes (up to 64 PEs), so it knows all values.
+#define EXTENDED_ATOMICS(N, T)                                      \
     {                                                               \
         static T words[64];                                         \
         T* const word = words + me() % 64;                          \
-        T fetched = 0, swapped = 0, plain = 0;                      \
+        T fetched = 0, swapped = 0, default_swapped = 0;            \
         shmem_ctx_##N##_atomic_set(ctx, word, 7, 0);                \
         shmem_ctx_quiet(ctx);                                       \
         CHECK(shmem_ctx_##N##_atomic_swap(ctx, word, 8, 0) == 7);   \
@@ -161,57 +163,57 @@ void ctx_transfers_of_sizes(void) {
         CHECK(shmem_ctx_##N##_atomic_fetch(ctx, word, 0) == 9);     \
         shmem_##N##_atomic_fetch_nbi(&fetched, word, 0);            \
         shmem_quiet();                                              \
-        shmem_##N##_atomic_swap_nbi(&plain, word, 10, 0);           \
+        shmem_##N##_atomic_swap_nbi(&default_swapped, word, 10, 0); \
         shmem_quiet();                                              \
-        CHECK(fetched == 9 && plain == 9);                          \
+        CHECK(fetched == 9 && default_swapped == 9);                \
     }
-#define INTEGER(N, T)                                                        \
+#define INTEGER_ATOMICS(N, T)                                                 \
+    {                                                                         \
+        static T words[64];                                                   \
+        T* const word = words + me() % 64;                                    \
+        T fetched[4] = {0};                                                   \
+        CHECK(shmem_ctx_##N##_atomic_compare_swap(ctx, word, 0, 5, 0) == 0);  \
+        shmem_ctx_##N##_atomic_compare_swap_nbi(ctx, fetched, word, 5, 6, 0); \
+        shmem_ctx_quiet(ctx);                                                 \
+        shmem_##N##_atomic_compare_swap_nbi(fetched + 1, word, 5, 9, 0);      \
+        shmem_quiet();                                                        \
+        CHECK(fetched[0] == 5 && fetched[1] == 6);                            \
+        CHECK(shmem_ctx_##N##_atomic_fetch_inc(ctx, word, 0) == 6);           \
+        shmem_ctx_##N##_atomic_fetch_inc_nbi(ctx, fetched + 2, word, 0);      \
+        shmem_ctx_quiet(ctx);                                                 \
+        CHECK(shmem_ctx_##N##_atomic_fetch_add(ctx, word, 10, 0) == 8);       \
+        shmem_ctx_##N##_atomic_fetch_add_nbi(ctx, fetched + 3, word, 2, 0);   \
+        shmem_ctx_##N##_atomic_inc(ctx, word, 0);                             \
+        shmem_ctx_##N##_atomic_add(ctx, word, 4, 0);                          \
+        shmem_ctx_quiet(ctx);                                                 \
+        CHECK(fetched[2] == 7 && fetched[3] == 18);                           \
+        CHECK(shmem_ctx_##N##_atomic_fetch(ctx, word, 0) == 25);              \
+    }
+#define BITWISE_ATOMICS(N, T)                                                \
     {                                                                        \
         static T words[64];                                                  \
         T* const word = words + me() % 64;                                   \
-        T seen[4] = {0};                                                     \
-        CHECK(shmem_ctx_##N##_atomic_compare_swap(ctx, word, 0, 5, 0) == 0); \
-        shmem_ctx_##N##_atomic_compare_swap_nbi(ctx, seen, word, 5, 6, 0);   \
+        T fetched[3] = {0};                                                  \
+        shmem_ctx_##N##_atomic_or(ctx, word, 12, 0);                         \
         shmem_ctx_quiet(ctx);                                                \
-        shmem_##N##_atomic_compare_swap_nbi(seen + 1, word, 5, 9, 0);        \
-        shmem_quiet();                                                       \
-        CHECK(seen[0] == 5 && seen[1] == 6);                                 \
-        CHECK(shmem_ctx_##N##_atomic_fetch_inc(ctx, word, 0) == 6);          \
-        shmem_ctx_##N##_atomic_fetch_inc_nbi(ctx, seen + 2, word, 0);        \
+        CHECK(shmem_ctx_##N##_atomic_fetch_or(ctx, word, 3, 0) == 12);       \
+        shmem_ctx_##N##_atomic_and(ctx, word, 14, 0);                        \
         shmem_ctx_quiet(ctx);                                                \
-        CHECK(shmem_ctx_##N##_atomic_fetch_add(ctx, word, 10, 0) == 8);      \
-        shmem_ctx_##N##_atomic_fetch_add_nbi(ctx, seen + 3, word, 2, 0);     \
-        shmem_ctx_##N##_atomic_inc(ctx, word, 0);                            \
-        shmem_ctx_##N##_atomic_add(ctx, word, 4, 0);                         \
+        CHECK(shmem_ctx_##N##_atomic_fetch_and(ctx, word, 6, 0) == 14);      \
+        shmem_ctx_##N##_atomic_xor(ctx, word, 5, 0);                         \
         shmem_ctx_quiet(ctx);                                                \
-        CHECK(seen[2] == 7 && seen[3] == 18);                                \
-        CHECK(shmem_ctx_##N##_atomic_fetch(ctx, word, 0) == 25);             \
-    }
-#define BITWISE(N, T)                                                     \
-    {                                                                     \
-        static T words[64];                                               \
-        T* const word = words + me() % 64;                                \
-        T seen[3] = {0};                                                  \
-        shmem_ctx_##N##_atomic_or(ctx, word, 12, 0);                      \
-        shmem_ctx_quiet(ctx);                                             \
-        CHECK(shmem_ctx_##N##_atomic_fetch_or(ctx, word, 3, 0) == 12);    \
-        shmem_ctx_##N##_atomic_and(ctx, word, 14, 0);                     \
-        shmem_ctx_quiet(ctx);                                             \
-        CHECK(shmem_ctx_##N##_atomic_fetch_and(ctx, word, 6, 0) == 14);   \
-        shmem_ctx_##N##_atomic_xor(ctx, word, 5, 0);                      \
-        shmem_ctx_quiet(ctx);                                             \
-        CHECK(shmem_ctx_##N##_atomic_fetch_xor(ctx, word, 1, 0) == 3);    \
-        shmem_ctx_##N##_atomic_fetch_or_nbi(ctx, seen, word, 8, 0);       \
-        shmem_ctx_##N##_atomic_fetch_and_nbi(ctx, seen + 1, word, 9, 0);  \
-        shmem_ctx_##N##_atomic_fetch_xor_nbi(ctx, seen + 2, word, 15, 0); \
-        shmem_ctx_quiet(ctx);                                             \
-        CHECK(seen[0] == 2 && seen[1] == 10 && seen[2] == 8);             \
-        CHECK(shmem_ctx_##N##_atomic_fetch(ctx, word, 0) == 7);           \
+        CHECK(shmem_ctx_##N##_atomic_fetch_xor(ctx, word, 1, 0) == 3);       \
+        shmem_ctx_##N##_atomic_fetch_or_nbi(ctx, fetched, word, 8, 0);       \
+        shmem_ctx_##N##_atomic_fetch_and_nbi(ctx, fetched + 1, word, 9, 0);  \
+        shmem_ctx_##N##_atomic_fetch_xor_nbi(ctx, fetched + 2, word, 15, 0); \
+        shmem_ctx_quiet(ctx);                                                \
+        CHECK(fetched[0] == 2 && fetched[1] == 10 && fetched[2] == 8);       \
+        CHECK(shmem_ctx_##N##_atomic_fetch(ctx, word, 0) == 7);              \
     }
 void ctx_atomics_of_types(void) {
     open_context();
-    WEFT_SHMEM_AMO_EXTENDED(EXTENDED)
-    WEFT_SHMEM_AMO(INTEGER)
-    WEFT_SHMEM_AMO_BITWISE(BITWISE)
+    WEFT_SHMEM_AMO_EXTENDED(EXTENDED_ATOMICS)
+    WEFT_SHMEM_AMO(INTEGER_ATOMICS)
+    WEFT_SHMEM_AMO_BITWISE(BITWISE_ATOMICS)
     close_context();
 }
