@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bug: the launcher waited forever for the end of processes to which it had sent SIGKILL. It may
-// not kill a process that has changed its user (sudo), so neither signals nor a timeout ended the
-// job. Method: as root, take from the launcher the right to kill processes of other users. A rank,
-// or a process that a rank leaves, belongs to another user. In commit 296e588, which lacks the fix,
-// both tests hang.
+// Bug: the launcher waited forever for the end of processes to which it had sent SIGKILL. It lacks
+// the permission to kill a process that runs as another user, for example under sudo, so neither a
+// signal nor --timeout ended the job. Method: the launcher runs as root without CAP_KILL. A rank,
+// or a process that a rank leaves behind, runs as user 65534. In commit 296e588, which lacks the
+// fix, both tests hang.
 #include <signal.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@ namespace weft::test {
 namespace {
 
 const std::string kLauncher = "setpriv --bounding-set=-kill " RANK_PROGRAMS "/weft run ";
-const std::string kOfAnotherUser = "setpriv --reuid 65534 --clear-groups sleep 60";
+const std::string kSleepAsAnotherUser = "setpriv --reuid 65534 --clear-groups sleep 60";
 
 class UnkillableOrphan : public ::testing::Test {
   protected:
@@ -32,14 +32,14 @@ class UnkillableOrphan : public ::testing::Test {
 
 TEST_F(UnkillableOrphan, AnOrphanOfAnotherUserIsNamedAndLeftRunning) {
     const Outcome outcome =
-        launch("-n 1 -- sh -c '" + kOfAnotherUser + " > /dev/null 2> /dev/null & sleep 0.5'");
+        launch("-n 1 -- sh -c '" + kSleepAsAnotherUser + " > /dev/null 2> /dev/null & sleep 0.5'");
     expect_end(outcome, 0,
                ", started by a rank, cannot be killed: it now belongs to another user\n");
     EXPECT_LT(outcome.seconds, 10);
 }
 
 TEST_F(UnkillableOrphan, ARankOfAnotherUserIsNamedAndLeftRunning) {
-    const Outcome outcome = launch("-n 1 --timeout 1 -- " + kOfAnotherUser);
+    const Outcome outcome = launch("-n 1 --timeout 1 -- " + kSleepAsAnotherUser);
     expect_end(outcome, 124, "weft run: the job did not end within 1 s\n");
     expect_end(outcome, 124, ") cannot be killed: it now belongs to another user\n");
     EXPECT_LT(outcome.seconds, 15);

@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "weft/weft.h"
@@ -17,20 +19,31 @@ bool is_in_the_library(const char* name) {
            std::strstr(info.dli_fname, "libweft.so") != nullptr;
 }
 
+/// Prints the step that failed, and returns its number.
+int failed(int number, const char* step) {
+    std::fprintf(stderr, "%s: wrong result (errno %d)\n", step, errno);
+    return number;
+}
+
 }  // namespace
 
 int main() {
-    if (weft_version() == nullptr) return 1;  // so that the linker keeps the library
-    if (!is_in_the_library("madvise") || !is_in_the_library("mremap")) return 2;
+    if (weft_version() == nullptr)
+        return failed(1, "weft_version");  // so that the linker keeps the library
+    if (!is_in_the_library("madvise") || !is_in_the_library("mremap"))
+        return failed(2, "definitions in libweft.so");
     constexpr std::size_t kPage = 4096;
     void* const at =
         ::mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return 3;
+    if (at == MAP_FAILED) return failed(3, "mmap");
     char* const data = static_cast<char*>(at);
     std::memset(data, 7, 4 * kPage);
-    if (::madvise(data, kPage, MADV_DONTNEED) != 0 || data[0] != 0 || data[kPage] != 7) return 4;
-    if (::madvise(data + 1, kPage, MADV_DONTNEED) != -1) return 5;  // refused by the kernel
+    if (::madvise(data, kPage, MADV_DONTNEED) != 0 || data[0] != 0 || data[kPage] != 7)
+        return failed(4, "madvise");
+    if (::madvise(data + 1, kPage, MADV_DONTNEED) != -1)
+        return failed(5, "madvise of an unaligned range");  // refused by the kernel
     char* const moved = static_cast<char*>(::mremap(data, 4 * kPage, 64 * kPage, MREMAP_MAYMOVE));
-    if (moved == MAP_FAILED || moved[kPage] != 7 || moved[10 * kPage] != 0) return 6;
-    return ::munmap(moved, 64 * kPage) == 0 ? 0 : 7;
+    if (moved == MAP_FAILED || moved[kPage] != 7 || moved[10 * kPage] != 0)
+        return failed(6, "mremap");
+    return ::munmap(moved, 64 * kPage) == 0 ? 0 : failed(7, "munmap");
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: local costs come from the median of the passes in which the machine is fast, remote costs
-// from the median of all passes, and times of copies from the median of each size. The latency of
-// flags shows whether the machine changed its speed (mode).
+// from the median of all passes, costs of own copies from the fastest pass, and times of copies
+// from a peer's buffer from the median of each size. differ() is true if latencies of flags differ
+// by more than kSameMode.
 #include "tools/measure/passes.hpp"
 
 #include <gtest/gtest.h>
