@@ -20,7 +20,7 @@ Script::Script(VirtualJob& job, std::span<const TeamCall* const> calls, ScriptOp
       calls_(calls),
       options_(options),
       random_(base::Random(options.seed).stream(2)),
-      made_by_(calls.size(), 0) {
+      made_count_(calls.size(), 0) {
     for (Rank rank = 0; rank < job.size(); ++rank) {
         RankState& state = ranks_.emplace_back();
         for (std::size_t entry = 0; entry < calls.size(); ++entry) {
@@ -96,7 +96,8 @@ void Script::finish(Rank rank, Pending& pending) {
         const std::string wrong =
             check_output(call, {options_.seed, pending.entry}, pending.team_rank, pending.output);
         if (!wrong.empty()) fail(wrong);
-        if (call.ends_after_all_entered() && made_by_[pending.entry] != job_.team(call.team).size())
+        if (call.ends_after_all_entered() &&
+            made_count_[pending.entry] != job_.team(call.team).size())
             fail(fmt::format("call {} ({}) ended at rank {} before all members had made it",
                              pending.entry, call.programs.front().description, rank));
     }
@@ -108,8 +109,8 @@ void Script::finish(Rank rank, Pending& pending) {
     std::memset(pending.output, kNewByte, call.bytes());
 }
 
-/// Returns the index in `state.calls` of a call that may be made now: the first unmade call of a
-/// random team.
+/// Returns the index in `state.calls` of a call that may be made now: the first unmade call, within
+/// the lookahead, of a random team.
 std::size_t Script::pick(const RankState& state) {
     std::vector<std::size_t> ready;
     std::vector<std::uint32_t> seen_teams;
@@ -127,8 +128,8 @@ std::size_t Script::pick(const RankState& state) {
 bool Script::make_one(Rank rank) {
     RankState& state = ranks_[rank];
     if (state.blocked || state.all_made()) return false;
-    // A rank at its limit of open calls makes no call, except if all its pending calls follow its
-    // first unmade call in the list: other ranks may wait for the unmade call.
+    // At its limit, a rank makes only its first unmade call, and only if that call precedes all
+    // pending ones: other ranks may wait for it.
     const bool full = state.pending.size() >= options_.outstanding_max;
     if (full && std::ranges::min(state.pending, {}, &Pending::entry).entry <
                     state.calls[state.first_unmade])
@@ -164,7 +165,7 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
             state.pending, [](const Pending& other) { return !other.op->ended(); });
         outcome_.outstanding = std::max(outcome_.outstanding, static_cast<std::size_t>(open));
     }
-    ++made_by_[entry];
+    ++made_count_[entry];
     state.made[at] = true;
     while (!state.all_made() && state.made[state.first_unmade]) ++state.first_unmade;
     state.blocked = blocking;

@@ -82,7 +82,7 @@ class Script {
     base::Random random_;
     std::deque<RankState> ranks_;
     std::vector<std::vector<std::byte>> kept_;  ///< buffers of ended calls
-    std::vector<Rank> made_by_;  ///< by entry: number of members that have made the call
+    std::vector<Rank> made_count_;  ///< by entry: number of members that have made the call
     ScriptOutcome outcome_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: the data of cancelled puts is delivered although the origin makes no further calls.
-// Method: a put whose source only a progress call of the origin would read is cancelled. Then the
-// source is overwritten, and only the target makes progress.
+// Goal: VirtualNetwork::cancel() delivers data although the origin makes no further calls.
+// Method: post a put whose source a progress call of the origin would read, and cancel it before
+// such a call. Then overwrite the source, and make progress only at the target.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace weft::test {
 namespace {
 
-TEST(CancelledPuts, TheTargetsProgressDeliversThem) {
+TEST(CancelledPuts, ProgressOfTheTargetDeliversTheData) {
     VirtualProfile profile = prompt_profile();
     profile.copy_percent = 0;
     profile.fetch_percent = 100;
