@@ -36,7 +36,7 @@ class Runtime {
   public:
     /// Joins a job. `environment` has the form of `environ` and contains the settings. If
     /// `bootstrap` is null, joins the launcher's job. Else some rank may fail, which `bootstrap`
-    /// then notes; after Bootstrap::agree(), all ranks call begin_reports().
+    /// then notes; after Bootstrap::finish_startup(), all ranks call begin_reports().
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap = nullptr);
     /// Prepares the reports of WEFT_TRACE. Collective.

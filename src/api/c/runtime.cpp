@@ -56,7 +56,7 @@ extern "C" weft_status weft_init_with(const weft_bootstrap* given, weft_runtime*
         auto runtime = WEFT_TRY(run::Runtime::create(settings, std::move(bootstrap)));
         link::Bootstrap& joined = *runtime->job().bootstrap;
         const auto head = WEFT_TRY(Context::create(std::move(runtime)));
-        auto started = joined.agree();  // fails if another rank could not join
+        auto started = joined.finish_startup();  // fails if another rank could not join
         if (started) started = head->context->runtime().begin_reports();
         if (!started) {
             Context::destroy(*head);

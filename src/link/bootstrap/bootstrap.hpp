@@ -32,12 +32,12 @@ class Bootstrap {
     [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
                                                                     Rank rank) = 0;
 
-    /// Reports that this rank cannot start. The next publish() or agree() of each other rank fails
-    /// with the reason `why`. Does nothing under a launcher, which detects the end of the process.
+    /// Reports that this rank cannot start. The next publish() or finish_startup() of each other
+    /// rank fails with the reason `why`. Does nothing under a launcher: it detects the end.
     virtual void give_up(std::string_view why) { (void)why; }
     /// Ends start-up successfully. In a job of join_job_of_caller(), returns when all ranks have
-    /// called agree(), and fails if a rank has called give_up().
-    virtual base::Result<void> agree() { return {}; }
+    /// called finish_startup(), and fails if a rank has called give_up().
+    virtual base::Result<void> finish_startup() { return {}; }
 
     /// Starts a non-blocking fence over all ranks. fence_ended() then returns true when the fence
     /// has ended or failed. After a failure, the next start_fence() or finalize() returns the

@@ -7,7 +7,7 @@
 //          weft cannot start, the other library continues without weft.
 // Holds    A rank that cannot start gives up: it takes part in one more exchange, in which all
 //          other ranks receive the reason and stop. So no rank waits for a missing rank. If a rank
-//          leaves before agree(), the destructor gives up.
+//          leaves before finish_startup(), the destructor gives up.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -63,7 +63,7 @@ class CallerBootstrap final : public Bootstrap {
         starting_ = false;
     }
 
-    base::Result<void> agree() override {
+    base::Result<void> finish_startup() override {
         auto all = exchange({}, false);
         starting_ = false;
         if (!all) return all.failure();
