@@ -347,7 +347,7 @@ void print_pass(const lab::Pass& pass, std::size_t number, int passes) {
 }
 
 void print_modes(const lab::ChosenPasses& chosen) {
-    if (!chosen.differ()) return;
+    if (!chosen.flags_differ()) return;
     fmt::print(
         stderr,
         "weft fit: the time of a flag from rank to rank varied from {:.0f} to {:.0f} ns: the "

@@ -30,7 +30,7 @@ std::size_t middle(std::span<const Pass> passes, double ratio, Cost cost) {
 
 }  // namespace
 
-bool ChosenPasses::differ() const {
+bool ChosenPasses::flags_differ() const {
     return flag_max_ns > kSameMode * flag_min_ns;
 }
 

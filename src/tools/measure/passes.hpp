@@ -43,7 +43,7 @@ struct ChosenPasses {
     double flag_max_ns = 0;
 
     /// Returns true if the flag times differ: the machine changed its mode or was busy.
-    [[nodiscard]] bool differ() const;
+    [[nodiscard]] bool flags_differ() const;
 };
 
 /// Largest ratio of two flag times, or of the costs of two passes, within one mode.

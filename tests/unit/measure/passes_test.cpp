@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: local costs come from the median of the passes in which the machine is fast, remote costs
 // from the median of all passes, costs of own copies from the fastest pass, and times of copies
-// from a peer's buffer from the median of each size. differ() is true if latencies of flags differ
-// by more than kSameMode.
+// from a peer's buffer from the median of each size. flags_differ() is true if latencies of flags
+// differ by more than kSameMode.
 #include "tools/measure/passes.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(Passes, LocalCostsComeFromPassesInTheFastMode) {
     EXPECT_EQ(chosen.memory, 2U);
     EXPECT_EQ(chosen.flag_min_ns, 60);
     EXPECT_EQ(chosen.flag_max_ns, 240);
-    EXPECT_TRUE(chosen.differ());
+    EXPECT_TRUE(chosen.flags_differ());
 }
 
 TEST(Passes, TheMedianPassOfTheFastModeIsChosen) {
@@ -41,13 +41,13 @@ TEST(Passes, RemoteCostsComeFromTheMedianPass) {
     const ChosenPasses chosen = choose_passes(passes);
     EXPECT_EQ(chosen.near, 0U);
     EXPECT_EQ(chosen.far, 2U);
-    EXPECT_FALSE(chosen.differ());
+    EXPECT_FALSE(chosen.flags_differ());
 }
 
 TEST(Passes, TheLowerOfTwoRemoteCostsIsChosen) {
     const ChosenPasses chosen = choose_passes(std::vector<Pass>{{.far_ns = 8}, {.far_ns = 7}});
     EXPECT_EQ(chosen.far, 1U);
-    EXPECT_FALSE(chosen.differ()) << "no flags";
+    EXPECT_FALSE(chosen.flags_differ()) << "no flags";
 }
 
 TEST(Passes, ASinglePassIsChosen) {
