@@ -289,7 +289,7 @@ class Binder {
     const Partition& partition_;
     const std::vector<bool>* near_;
     std::uint64_t published_max_ = 0;
-    std::uint32_t root_exposes_ = 0;
+    std::uint32_t root_exposes_ = 0;  ///< a root's local peers all copy at the same time
 };
 
 /// Returns the size of the largest payload of the program's puts, in bytes.

@@ -156,8 +156,8 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
         share_processors(machine, ranks, arguments.hosts.value_or(node_count(machine)),
                          *processors);
     if (machine.oversubscribed() && ranks > lab::kSharingRanksMax)
-        fail(Status::unsupported, "{} ranks: where ranks share processors at most {} are predicted",
-             ranks, lab::kSharingRanksMax);
+        fail(Status::unsupported, "{} ranks share processors; expected at most {}", ranks,
+             lab::kSharingRanksMax);
     if (!has_two_costs) {
         if (!machine.oversubscribed()) return;
         machine.node_of.clear();

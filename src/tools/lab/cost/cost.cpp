@@ -120,6 +120,7 @@ base::Result<Cost> count_call(const Programs& programs, const BufferSize& size,
         return cost;
     }
     inputs.model = message_model(parameters.wire);
+    // Stages suffice unless segments overlap or costs depend on steps.
     if (programs.stages != nullptr && !programs.stages->interleaves &&
         !inputs.needs_steps(size.elements * size.element_bytes))
         return count_stages(*programs.stages, size, inputs);
