@@ -6,9 +6,8 @@
 //          time of each phase and the average memory of a rank. PERF_STARTED_NS in the environment
 //          is the start time of the launcher on the monotonic clock.
 // Why      PSS divides a shared page by the number of processes that map it, so its sum over the
-//          ranks of a node is the memory that the job uses. But it rounds down in each mapping, and
-//          with many ranks the segment then counts as 0. So the touched pages of the rank's own
-//          segment are counted separately.
+//          ranks of a node is the memory that the job uses. It does not tell segments from other
+//          memory, so the touched pages of the rank's own segment are also counted.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -33,10 +32,10 @@ using namespace weft;
 struct Memory {
     double pss = 0;      ///< bytes of all mappings; shared pages divided among the processes
     double rss = 0;      ///< bytes of all mappings; shared pages in full
-    double segment = 0;  ///< bytes of this rank's segment that any process has touched
+    double segment = 0;  ///< bytes of this rank's segment on resident pages
 };
 
-/// Returns the size of the pages that any process has touched.
+/// Returns the bytes of the resident pages of a range. Any process may have touched them.
 double touched_bytes(std::byte* start, std::uint64_t bytes) {
     const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> pages((bytes + page - 1) / page);
@@ -67,7 +66,7 @@ void require(const base::Result<void>& result) {
     std::exit(3);
 }
 
-std::vector<double> over_ranks(run::Team& world, std::vector<double> values, Op op) {
+std::vector<double> allreduce_values(run::Team& world, std::vector<double> values, Op op) {
     require(
         world.run(Call::allreduce(values.data(), values.data(), values.size(), Type::float64, op)));
     return values;
@@ -111,12 +110,13 @@ int main() {
     }
     run::Runtime& runtime = **created;
     phases.end("start_up");
+    // The phases of create() are parts of start_up.
     for (const run::Job::Phase& phase : runtime.job().phases)
         phases.add(phase.name, 1e-9 * static_cast<double>(phase.ns));
     run::Team& world = runtime.world();
     require(world.run(Call::barrier()));
     phases.end("barrier");
-    const double sum = over_ranks(world, {1.0}, Op::sum).front();
+    const double sum = allreduce_values(world, {1.0}, Op::sum).front();
     phases.end("allreduce");
     const double ranks = runtime.job().bootstrap->size();
     if (sum != ranks) {
@@ -124,8 +124,8 @@ int main() {
         return 1;
     }
     const Memory memory = read_memory(runtime);
-    const auto sums = over_ranks(world, {memory.pss, memory.rss, memory.segment}, Op::sum);
-    const auto times = over_ranks(world, phases.seconds(), Op::max);
+    const auto sums = allreduce_values(world, {memory.pss, memory.rss, memory.segment}, Op::sum);
+    const auto times = allreduce_values(world, phases.seconds(), Op::max);
     const bool prints = runtime.job().bootstrap->rank() == 0;
     lab::Json result{{"ranks", static_cast<int>(ranks)},
                      {"nodes", runtime.job().nodes},

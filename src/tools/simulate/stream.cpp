@@ -25,6 +25,7 @@ class ImageSteps {
         return part_->check_capacity(rank_);
     }
 
+    /// Also needed between a signal() and the next put(): a signal sets the size to 0.
     void payload(const plan::Block& block) { set_message_bytes(bytes_of(block)); }
     template <class PeerOf>
     void put(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t /*flags*/) {
@@ -41,17 +42,17 @@ class ImageSteps {
     }
     void flush() { part_->pieces().interrupt(); }
     void operand(const plan::Block& block) {
-        if (operands_++ == 0) operand_ = block;
+        if (operand_count_++ == 0) first_operand_ = block;
     }
     void slots(const plan::Block& block, Rank count) {
-        if (operands_ == 0) operand_ = block;
-        operands_ += static_cast<std::uint32_t>(count);
+        if (operand_count_ == 0) first_operand_ = block;
+        operand_count_ += static_cast<std::uint32_t>(count);
     }
     void combine(const plan::Block& /*target*/) {
         part_->pieces().interrupt();
-        const std::uint32_t time = combine_index(bytes_of(operand_), operands_);
-        if (time != kNoTime) part_->pieces().compute(time);
-        operands_ = 0;
+        const std::uint32_t index = combine_index(bytes_of(first_operand_), operand_count_);
+        if (index != kNoIndex) part_->pieces().compute(index);
+        operand_count_ = 0;
     }
     void copy(const plan::Block& /*target*/, const plan::Block& /*source*/) {
         part_->pieces().interrupt();
@@ -60,8 +61,8 @@ class ImageSteps {
     bool next_segment() { return false; }
 
   private:
-    static constexpr std::uint32_t kUnknown = ~0U;          ///< index not looked up yet
-    static constexpr std::uint32_t kNoTime = kUnknown - 1;  ///< combining takes no time
+    static constexpr std::uint32_t kUnknown = ~0U;           ///< index not looked up yet
+    static constexpr std::uint32_t kNoIndex = kUnknown - 1;  ///< combining takes no time
 
     [[nodiscard]] std::uint64_t bytes_of(const plan::Block& block) {
         if (block.first != first_ || block.count != count_ || block.stride != 1) {
@@ -74,13 +75,13 @@ class ImageSteps {
     void set_message_bytes(std::uint64_t bytes) {
         if (bytes == busy_bytes_) return;
         busy_bytes_ = bytes;
-        busy_ = kUnknown;
+        busy_index_ = kUnknown;
     }
     [[nodiscard]] std::uint32_t busy_index() {
-        if (busy_ == kUnknown)
-            busy_ = part_->index_of(part_->model().busy(busy_bytes_), 0, 0, 0,
-                                    part_->model().two_way_time(busy_bytes_));
-        return busy_;
+        if (busy_index_ == kUnknown)
+            busy_index_ = part_->index_of(part_->model().busy(busy_bytes_), 0, 0, 0,
+                                          part_->model().two_way_time(busy_bytes_));
+        return busy_index_;
     }
     [[nodiscard]] std::uint32_t combine_index(std::uint64_t bytes, std::uint32_t operands) {
         if (bytes != combine_bytes_ || operands >= combines_.size() ||
@@ -93,24 +94,24 @@ class ImageSteps {
         combine_bytes_ = bytes;
         if (operands >= combines_.size()) combines_.resize(operands + 1, kUnknown);
         const plan::Time time = part_->model().combine(bytes, operands);
-        combines_[operands] = time > 0 ? part_->index_of(time) : kNoTime;
+        combines_[operands] = time > 0 ? part_->index_of(time) : kNoIndex;
     }
 
     ImagePart* part_;
     Rank rank_ = 0;
     Rank size_;
-    /// Block of the last bytes_of(), and its bytes.
+    /// Cache of bytes_of(): the last block, if its stride is 1. After other blocks, count_ is 0.
     std::uint32_t first_ = 0;
     std::uint32_t count_ = 0;
     std::uint64_t bytes_ = 0;
-    /// Index of the time for which a message of busy_bytes_ occupies its sender.
+    /// Index of the time that a sender is busy with a message of busy_bytes_ bytes.
     std::uint64_t busy_bytes_ = 0;
-    std::uint32_t busy_ = kUnknown;
+    std::uint32_t busy_index_ = kUnknown;
     /// For each number of operands of combine_bytes_ bytes: index of the time to combine them.
     std::vector<std::uint32_t> combines_;
     std::uint64_t combine_bytes_ = 0;
-    plan::Block operand_;  ///< first operand of the step
-    std::uint32_t operands_ = 0;
+    plan::Block first_operand_;  ///< first operand of the step
+    std::uint32_t operand_count_ = 0;
 };
 
 }  // namespace
@@ -120,7 +121,9 @@ base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Ran
     constexpr Rank kReserveAfter = 64;   // the first ranks show how much memory the others need
     constexpr Rank kReportEvery = 4096;  // ranks between two calls of progress()
     if (stages.interleaves)
-        return base::fail(Status::unsupported, "stages describe one segment only");
+        return base::fail(
+            Status::unsupported,
+            "stages with several segments in flight cannot be converted: use the programs");
     if (auto admitted = part.admit(stages.header); !admitted) return admitted;
     ImageSteps sink(part, stages.header);
     plan::StageSteps steps(stages, sink);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A put in flight may read its source after the call has returned: a temporary is then gone.
+// iput() must not accept a temporary: the put may read its source after the call has returned.
 // Refused: constraints not satisfied|LastingBufferOf
 #include <vector>
 
