@@ -6,26 +6,27 @@
 //          algorithm of the registry on fewer ranks. This file only defines which buffers each part
 //          reads and writes.
 //          The leaders of a scan are the last ranks of the nodes, which have the results of their
-//          nodes. An exscan among them gives each node the value that its ranks combine before
-//          their own results. An alltoall has no leaders. The ranks of a node exchange blocks until
-//          each has the blocks for its local rank on all nodes. Then ranks with equal local ranks
-//          exchange the blocks of their nodes.
+//          nodes. An exscan of the leaders gives each node the result of all earlier nodes. Its
+//          ranks combine this value with their own results, as the first operand.
+//          An alltoall has no leaders. The ranks of a node exchange blocks until each has the
+//          blocks for its local rank on all nodes. Then equal local ranks exchange these blocks.
 // Source   Common in MPI libraries; the composition of programs is weft's own.
 // Rounds   The sum of the parts. Over the network: the rounds of `net` among the nodes.
-// Bytes    Over the network the bytes of `net` among the nodes, for any number of ranks on a node.
+// Bytes    Over the network: the bytes of `net` among the nodes, where the block of a node has the
+//          blocks of all its ranks. In an alltoall each rank of a node runs `net`.
 // Memory   The slots of the parts, one after another. A leader has a scratch buffer for
 //          intermediate results if it has no output for them.
 // Good for Nodes with several ranks on a network much slower than their memory, and little
-//          traffic. Only one rank of a node uses the network. For large buffers,
-//          multi-object-large uses more of its bandwidth.
-// Holds    Rank order if requested: every part keeps it, and nodes must hold consecutive ranks
-//          (for scans always). Results are bit-identical if `net` is bit-identical (and `node`, if
-//          it is an allreduce). The parts of a barrier on a node are the signals of a reduce and
-//          of a broadcast. In a pipeline each part has a lane, so segments on the node and on the
-//          network overlap. `segments` in the spec of a part applies to all parts. An alltoall
-//          needs equal numbers of ranks on all nodes: a rank of a small node would have to hold
-//          more blocks than its buffer has. On a node, long buffers and blocks are read and written
-//          in place by `mapped`, unless the spec names the part's algorithm.
+//          traffic. Except in an alltoall, only one rank of a node uses the network. For
+//          large buffers, multi-object-large uses more of the network's bandwidth.
+// Holds    Combines in rank order if requested; then each node must have consecutive ranks, which
+//          scans always require. Results are bit-identical if `node` and `net` are. A barrier uses
+//          only the signals of its parts. In a pipeline each part has a lane, so segments on the
+//          node and on the network overlap. `segments` in the spec of a part applies to all parts,
+//          and multiplies `segments` of the whole. An alltoall needs equal numbers of ranks on all
+//          nodes: a rank of a small node would have to hold more blocks than fit into its buffer.
+//          On a node, `mapped` reads and writes long buffers and blocks in place, unless the spec
+//          names the part's algorithm.
 #include <algorithm>
 #include <span>
 
@@ -42,28 +43,29 @@ namespace {
 
 using plan::VectorName;
 
-/// Ranks that call a part together. `nodes`: the ranks of each node. `equal_local_ranks`: one rank
-/// of each node, with equal local ranks. `itself`: each rank runs a local step.
-enum class Callers : std::uint8_t { nodes, leaders, equal_local_ranks, itself };
+/// Ranks that call a part together. `nodes`: the ranks of each node. `leaders`: one rank of each
+/// node. `equal_local_ranks`: one rank of each node, with equal local ranks. `local_step`: no call,
+/// each rank copies or combines its own buffers.
+enum class Callers : std::uint8_t { nodes, leaders, equal_local_ranks, local_step };
 
 /// Parameters of a spec that name an algorithm.
 enum class PartName : std::uint8_t { node, net, down };
 
 constexpr VectorName kInput{plan::Buffer::input};
 constexpr VectorName kOutput{plan::Buffer::output};
-/// Scratch buffer of a leader for data of its node.
+/// Scratch buffer. On leaders: data of the node. In scans, on all ranks: result of earlier nodes.
 constexpr VectorName kPartial{plan::Buffer::scratch};
 
-/// A part of a composed call.
-struct Line {
+/// A part of a composed call, and the ranks that run it.
+struct PartCall {
     Callers callers = Callers::nodes;
-    /// Parameter that names the algorithm; unused by Callers::itself.
+    /// Parameter that names the algorithm; unused by local steps.
     PartName part = PartName::node;
     VectorName input;
     VectorName output;
     Data data = Data::whole;
-    bool combines = false;   ///< Callers::itself: combine input and output; false: copy
-    bool takes_part = true;  ///< false: this rank is no caller
+    bool combines = false;   ///< local step: combine input and output; false: copy
+    bool takes_part = true;  ///< false: this rank does not run the part
 };
 
 /// A composed collective and its parts.
@@ -78,59 +80,59 @@ struct Composed {
     std::string_view net_variants = "flat";  ///< specs of `net` worth a prediction
     /// Collective that distributes the result on a node; may be empty.
     std::string_view down = "";
-    std::span<const Line> lines = {};  ///< parts in their order; empty for scans
+    std::span<const PartCall> calls = {};  ///< in their order; empty for scans
     std::string_view node_default = "flat";
-    std::string_view node_large = "binomial";  ///< for nodes of more than 4 ranks
+    std::string_view node_large = "binomial";  ///< tried if a node has over 4 ranks
     std::string_view net_help = "algorithm between one rank of each node";
-    std::string_view net_of = "";  ///< collective of the part `net`; empty: `collective`
-    bool maps = true;              ///< parts on a node may be `mapped`
+    std::string_view net_override = "";  ///< collective of the part `net`; empty: `collective`
+    bool maps = true;                    ///< parts on a node may be `mapped`
 
     [[nodiscard]] constexpr const CollectiveTraits& traits() const {
         return *find_collective(collective);
     }
-    [[nodiscard]] constexpr bool scans() const { return lines.empty(); }
+    [[nodiscard]] constexpr bool scans() const { return calls.empty(); }
     [[nodiscard]] constexpr bool synchronizes() const { return !traits().rooted() && !scans(); }
     [[nodiscard]] std::span<const std::string_view> node_collectives() const {
         return std::span(node).first(node.back().empty() ? 1 : 2);
     }
     [[nodiscard]] const std::string_view& net_collective() const {
-        return net_of.empty() ? collective : net_of;
+        return net_override.empty() ? collective : net_override;
     }
 };
 
 // clang-format off
-namespace lines {
+namespace calls {
 using enum Callers;
 using enum PartName;
-constexpr Line kBarrier[] = {{nodes, node, kInput, kOutput, Data::none},
-                             {leaders, net, kInput, kOutput, Data::none},
-                             {nodes, down, kInput, kOutput, Data::none}};
-constexpr Line kBroadcast[] = {{leaders, net, kInput, kOutput},
-                               {nodes, node, kOutput, kOutput}};
-constexpr Line kReduce[] = {{nodes, node, kInput, kPartial},
-                            {leaders, net, kPartial, kOutput}};
-constexpr Line kAllreduce[] = {{nodes, node, kInput, kOutput},
-                               {leaders, net, kOutput, kOutput},
-                               {nodes, down, kOutput, kOutput}};
-constexpr Line kGather[] = {{nodes, node, kInput, kPartial, Data::blocks},
-                            {leaders, net, kPartial, kOutput, Data::blocks}};
-constexpr Line kScatter[] = {{leaders, net, kInput, kPartial, Data::blocks},
-                             {nodes, node, kPartial, kOutput, Data::blocks}};
-constexpr Line kAllgather[] = {{nodes, node, kInput, kOutput, Data::blocks},
-                               {leaders, net, kOutput, kOutput, Data::blocks},
-                               {nodes, down, kOutput, kOutput}};
-constexpr Line kReduceScatter[] = {{nodes, node, kInput, kPartial},
-                                   {leaders, net, kPartial, kPartial, Data::blocks},
-                                   {nodes, down, kPartial, kOutput, Data::blocks}};
-constexpr Line kAlltoall[] = {{nodes, node, kInput, kOutput, Data::by_local_rank},
-                              {equal_local_ranks, net, kOutput, kOutput, Data::blocks}};
-}  // namespace lines
+constexpr PartCall kBarrier[] = {{nodes, node, kInput, kOutput, Data::none},
+                                 {leaders, net, kInput, kOutput, Data::none},
+                                 {nodes, down, kInput, kOutput, Data::none}};
+constexpr PartCall kBroadcast[] = {{leaders, net, kInput, kOutput},
+                                   {nodes, node, kOutput, kOutput}};
+constexpr PartCall kReduce[] = {{nodes, node, kInput, kPartial},
+                                {leaders, net, kPartial, kOutput}};
+constexpr PartCall kAllreduce[] = {{nodes, node, kInput, kOutput},
+                                   {leaders, net, kOutput, kOutput},
+                                   {nodes, down, kOutput, kOutput}};
+constexpr PartCall kGather[] = {{nodes, node, kInput, kPartial, Data::blocks},
+                                {leaders, net, kPartial, kOutput, Data::blocks}};
+constexpr PartCall kScatter[] = {{leaders, net, kInput, kPartial, Data::blocks},
+                                 {nodes, node, kPartial, kOutput, Data::blocks}};
+constexpr PartCall kAllgather[] = {{nodes, node, kInput, kOutput, Data::blocks},
+                                   {leaders, net, kOutput, kOutput, Data::blocks},
+                                   {nodes, down, kOutput, kOutput}};
+constexpr PartCall kReduceScatter[] = {{nodes, node, kInput, kPartial},
+                                       {leaders, net, kPartial, kPartial, Data::blocks},
+                                       {nodes, down, kPartial, kOutput, Data::blocks}};
+constexpr PartCall kAlltoall[] = {{nodes, node, kInput, kOutput, Data::by_local_rank},
+                                  {equal_local_ranks, net, kOutput, kOutput, Data::blocks}};
+}  // namespace calls
 // clang-format on
 
 constexpr Composed scan_entry(std::string_view collective, std::string_view node_help) {
     return {
         .collective = collective,
-        .summary = "each node scans, its last rank receives the earlier nodes' result, all add it",
+        .summary = "each node scans; its last rank receives earlier results, and all combine them",
         .node = {collective},
         .node_help = node_help,
         .node_tries = "(recursive-doubling)",
@@ -141,13 +143,13 @@ constexpr Composed scan_entry(std::string_view collective, std::string_view node
         .node_default = "linear",
         .node_large = "recursive-doubling",
         .net_help = "an exscan of the last ranks of nodes",
-        .net_of = "exscan"};
+        .net_override = "exscan"};
 }
 
 // lint: allow(function-length): a table
 constexpr std::array<Composed, 11> kEntries{{
     {.collective = "barrier",
-     .summary = "ranks signal one rank of their node, and these ranks run a barrier",
+     .summary = "ranks signal their leader; leaders run a barrier, then signal their nodes",
      .node = {"reduce", "barrier"},
      .node_help = "a reduce, used for its signals, or a barrier",
      .node_tries = "(binomial),(central)",
@@ -155,7 +157,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_tries = "(central),(dissemination:k=2)",
      .net_variants = "dissemination:k=3,central",
      .down = "broadcast",
-     .lines = lines::kBarrier,
+     .calls = calls::kBarrier,
      .maps = false},
     {.collective = "broadcast",
      .summary = "one rank of each node receives the buffer, then broadcasts it on its node",
@@ -164,13 +166,13 @@ constexpr std::array<Composed, 11> kEntries{{
      .node_tries = "(binomial),(double-tree)",
      .net_tries = "(flat),(scatter-allgather)",
      .net_variants = "flat,scatter-allgather",
-     .lines = lines::kBroadcast},
+     .calls = calls::kBroadcast},
     {.collective = "reduce",
      .summary = "each node reduces to one rank, and these ranks reduce to the root",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
      .net_tries = "(flat),(kary:k=3)",
-     .lines = lines::kReduce},
+     .calls = calls::kReduce},
     {.collective = "allreduce",
      .summary = "each node reduces to one rank; these ranks allreduce, then broadcast",
      .node = {"reduce", "allreduce"},
@@ -180,17 +182,17 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_tries = "(ring),(reduce-broadcast),(double-tree)",
      .net_variants = "reduce-broadcast,ring",
      .down = "broadcast",
-     .lines = lines::kAllreduce},
+     .calls = calls::kAllreduce},
     {.collective = "gather",
      .summary = "one rank of each node gathers, then the root gathers from these ranks",
      .node = {"gather"},
      .node_help = "a gather on the node",
-     .lines = lines::kGather},
+     .calls = calls::kGather},
     {.collective = "scatter",
      .summary = "one rank of each node receives its node's blocks, then scatters them",
      .node = {"scatter"},
      .node_help = "a scatter on the node",
-     .lines = lines::kScatter},
+     .calls = calls::kScatter},
     {.collective = "allgather",
      .summary = "one rank of each node gathers; these ranks allgather, then broadcast",
      .node = {"gather"},
@@ -199,7 +201,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_tries = "(ring),(direct)",
      .net_variants = "ring,direct",
      .down = "broadcast",
-     .lines = lines::kAllgather},
+     .calls = calls::kAllgather},
     {.collective = "reduce_scatter",
      .summary = "each node reduces to one rank; these ranks reduce_scatter, then scatter",
      .node = {"reduce"},
@@ -208,7 +210,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_tries = "(ring)",
      .net_variants = "ring",
      .down = "scatter",
-     .lines = lines::kReduceScatter},
+     .calls = calls::kReduceScatter},
     {.collective = "alltoall",
      .summary = "ranks of a node sort blocks by local rank, then equal local ranks exchange them",
      .node = {"alltoall"},
@@ -217,7 +219,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_default = "direct",
      .net_tries = "(bruck)",
      .net_variants = "bruck",
-     .lines = lines::kAlltoall,
+     .calls = calls::kAlltoall,
      .node_default = "direct",
      .node_large = "bruck",
      .net_help = "an alltoall of the ranks with equal local ranks",
@@ -232,11 +234,11 @@ constexpr VectorName kBefore{plan::Buffer::scratch, 1};
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kNet = "net";  // lint: allow(provider-name): the key of a parameter
 
-struct Parts {
+struct PartSpecs {
     Named node;
     Named net;
     Named down;
-    std::uint32_t pieces = 1;  ///< `segments` in the specs of the parts
+    std::uint32_t segments = 1;  ///< `segments` in the specs of the parts
 
     [[nodiscard]] const Named& by_name(PartName name) const {
         if (name == PartName::net) return net;
@@ -244,43 +246,44 @@ struct Parts {
     }
 };
 
-/// Moves `segments` from the spec of a part to `parts.pieces`.
-base::Result<void> take_pieces(Named& part, Parts& parts) {
+/// Moves `segments` from the spec of a part to `parts`.
+base::Result<void> take_segments(Named& part, PartSpecs& parts) {
     if (part.algorithm->parameter("segments") == nullptr || part.spec.find("segments") == nullptr)
         return base::Done{};
-    const auto pieces = WEFT_TRY(pipeline_segments(part.spec, {}));
-    if (pieces > 1 && parts.pieces > 1 && pieces != parts.pieces)
+    const auto segments = WEFT_TRY(pipeline_segments(part.spec, {}));
+    if (segments > 1 && parts.segments > 1 && segments != parts.segments)
         return base::fail(
             Status::argument,
             "{} {} has {} segments, but another part has {}: all parts must have the same number",
-            part.collective, print(part.spec), pieces, parts.pieces);
-    parts.pieces = std::max(parts.pieces, pieces);
+            part.collective, print(part.spec), segments, parts.segments);
+    parts.segments = std::max(parts.segments, segments);
     std::erase_if(part.spec.parameters,
                   [](const SpecParameter& given) { return given.key == "segments"; });
     return base::Done{};
 }
 
 /// Returns the parts that a spec names. `transfer` determines the default algorithms on a node.
-base::Result<Parts> parts_of(const Composed& entry, const AlgorithmSpec& spec,
-                             LocalTransfer transfer) {
-    Parts parts;
+base::Result<PartSpecs> parts_of(const Composed& entry, const AlgorithmSpec& spec,
+                                 LocalTransfer transfer) {
+    PartSpecs parts;
     const bool maps = transfer == LocalTransfer::in_place && entry.maps;
     parts.node = WEFT_TRY(
         named_by(spec, "node", maps ? kMapped : entry.node_default, entry.node_collectives()));
     parts.net = WEFT_TRY(named_by(spec, kNet, entry.net_default, {&entry.net_collective(), 1}));
     if (parts.net.algorithm->properties_of(parts.net.spec).direct)
         return base::fail(Status::argument,
-                          "{} {} is for ranks that share a node, but leaders are on several nodes",
-                          parts.net.collective, parts.net.algorithm->name);
+                          "net=({}) accesses buffers of other nodes directly, which a part "
+                          "cannot: use another algorithm, or into=slot",
+                          print(parts.net.spec));
     if (!entry.down.empty())
         parts.down = WEFT_TRY(named_by(spec, "down", maps ? kMapped : "flat", {&entry.down, 1}));
     for (Named* part : {&parts.node, &parts.net, &parts.down})
-        if (part->algorithm != nullptr) WEFT_TRY(take_pieces(*part, parts));
+        if (part->algorithm != nullptr) WEFT_TRY(take_segments(*part, parts));
     return parts;
 }
 
 /// Returns the transfer method on a node, by the bytes between local peers. `mapped` exposes whole
-/// buffers. Blocks of different sizes need not adjoin in a buffer, so they are put.
+/// buffers. Blocks of different sizes may have gaps between them, so they are put.
 base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const AlgorithmSpec& spec,
                                               const GenerateRequest& request) {
     if (!entry.maps || !request.counts.empty()) return LocalTransfer::put;
@@ -288,33 +291,31 @@ base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const Algor
                                                         : request.elements * request.element_bytes);
 }
 
-/// Fails if a part uses buffers in place whose blocks need not adjoin.
-base::Result<void> check_memory(const Parts& parts, const GenerateRequest& request) {
+/// Fails if a part uses buffers in place whose blocks may have gaps between them.
+base::Result<void> check_memory(const PartSpecs& parts, const GenerateRequest& request) {
     if (request.counts.empty()) return base::Done{};
     for (const Named* part : {&parts.node, &parts.down})
         if (part->algorithm != nullptr && part->algorithm->properties_of(part->spec).direct)
             return base::fail(Status::unsupported,
-                              "{} {} uses buffers in place, but blocks of different sizes need "
-                              "not adjoin",
+                              "{} {} uses buffers in place, but blocks of different sizes may "
+                              "have gaps between them: use another algorithm",
                               part->collective, part->algorithm->name);
     return base::Done{};
 }
 
-/// Returns the lines of an entry. At the root of a reduce or gather, its output replaces kPartial.
-std::vector<Line> lines_of(const Composed& entry, bool at_root) {
-    std::vector<Line> lines(entry.lines.begin(), entry.lines.end());
-    const bool collects = entry.traits().output == VectorPart::whole_at_root;
-    for (Line& line : lines) {
-        if (!collects || !at_root) break;
-        for (VectorName* name : {&line.input, &line.output})
+/// Returns the calls of an entry. At the root of a reduce or gather, its output replaces kPartial.
+std::vector<PartCall> calls_of(const Composed& entry, bool at_root) {
+    std::vector<PartCall> calls(entry.calls.begin(), entry.calls.end());
+    if (!at_root || entry.traits().output != VectorPart::whole_at_root) return calls;
+    for (PartCall& call : calls)
+        for (VectorName* name : {&call.input, &call.output})
             if (*name == kPartial) *name = kOutput;
-    }
-    return lines;
+    return calls;
 }
 
-/// Returns the lines of a scan, which differ between ranks in the last part. On the last rank of a
-/// node, `kPartial` holds the sum of the node, and later the sum of the nodes before it.
-std::vector<Line> lines_of_scan(const Composed& entry, const Groups& groups) {
+/// Returns the calls of a scan or exscan. Ranks run different calls of the list
+/// (`takes_part`). In an exscan, a leader's kPartial has its node's result until `net` replaces it.
+std::vector<PartCall> calls_of_scan(const Composed& entry, const Groups& groups) {
     using enum Callers;
     using enum PartName;
     const bool last = groups.leads();
@@ -324,55 +325,53 @@ std::vector<Line> lines_of_scan(const Composed& entry, const Groups& groups) {
         return {{nodes, node, kInput, kOutput},
                 {leaders, net, kOutput, kPartial},
                 {nodes, down, kPartial, kPartial, Data::whole, false, later},
-                {itself, node, kPartial, kOutput, Data::whole, true, later}};
+                {local_step, node, kPartial, kOutput, Data::whole, true, later}};
     // In place, the last rank's output is its input, which is needed for the node's sum.
     const VectorName own = last ? kBefore : kOutput;
     const VectorName received = first && !last ? kOutput : kPartial;
     return {{nodes, node, kInput, own},
-            {itself, node, kInput, kPartial, Data::whole, false, last},
-            {itself, node, kBefore, kPartial, Data::whole, true, last && !first},
+            {local_step, node, kInput, kPartial, Data::whole, false, last},
+            {local_step, node, kBefore, kPartial, Data::whole, true, last && !first},
             {leaders, net, kPartial, kPartial},
             {nodes, down, kPartial, received, Data::whole, false, later},
-            {itself, node, kBefore, kOutput, Data::whole, false, last && !first},
-            {itself, node, kPartial, kOutput, Data::whole, true, later && !first},
-            {itself, node, kPartial, kOutput, Data::whole, false, later && first && last}};
+            {local_step, node, kBefore, kOutput, Data::whole, false, last && !first},
+            {local_step, node, kPartial, kOutput, Data::whole, true, later && !first},
+            {local_step, node, kPartial, kOutput, Data::whole, false, later && first && last}};
 }
 
-base::Result<plan::SplicePart> part_of(const Line& line, const Parts& parts, const Groups& groups) {
-    if (line.callers == Callers::itself)
-        return groups.local_step(line.input, line.output, line.combines);
-    const Named& named = parts.by_name(line.part);
-    const GroupCall call{.collective = named.collective,
-                         .spec = named.spec,
-                         .input = line.input,
-                         .output = line.output,
-                         .data = line.data};
-    if (line.callers == Callers::leaders) return groups.of_leaders(call);
-    if (line.callers == Callers::equal_local_ranks) return groups.of_equal_local_ranks(call);
-    return groups.on_nodes(call);
+base::Result<plan::SplicePart> part_of(const PartCall& call, const PartSpecs& parts,
+                                       const Groups& groups) {
+    if (call.callers == Callers::local_step)
+        return groups.local_step(call.input, call.output, call.combines);
+    const Named& named = parts.by_name(call.part);
+    const GroupCall group_call{named.collective, named.spec, call.input, call.output, call.data};
+    if (call.callers == Callers::leaders) return groups.of_leaders(group_call);
+    if (call.callers == Callers::equal_local_ranks) return groups.of_equal_local_ranks(group_call);
+    return groups.on_nodes(group_call);
 }
 
-base::Result<plan::Program> compose(const Composed& entry, const Parts& parts, plan::Program header,
-                                    const Groups& groups, bool is_part) {
+base::Result<plan::Program> compose(const Composed& entry, const PartSpecs& parts,
+                                    plan::Program header, const Groups& groups,
+                                    bool one_at_a_time) {
     const bool at_root = header.rank == header.root;
-    const auto lines = entry.scans() ? lines_of_scan(entry, groups) : lines_of(entry, at_root);
-    const auto names_scratch = [](const Line& line) {
-        return line.input.buffer == plan::Buffer::scratch ||
-               line.output.buffer == plan::Buffer::scratch;
+    const auto calls = entry.scans() ? calls_of_scan(entry, groups) : calls_of(entry, at_root);
+    const auto names_scratch = [](const PartCall& call) {
+        return call.input.buffer == plan::Buffer::scratch ||
+               call.output.buffer == plan::Buffer::scratch;
     };
     if (entry.scans())
         header.scratch =
             entry.traits().contribution == Contribution::before_own && groups.leads() ? 2 : 1;
-    else if (groups.leads() && std::ranges::any_of(lines, names_scratch))
+    else if (groups.leads() && std::ranges::any_of(calls, names_scratch))
         header.scratch = 1;
     std::vector<plan::SplicePart> list;
-    for (const Line& line : lines) {
-        auto part = WEFT_TRY(part_of(line, parts, groups));
-        if (!line.takes_part) part.own.reset();
+    for (const PartCall& call : calls) {
+        auto part = WEFT_TRY(part_of(call, parts, groups));
+        if (!call.takes_part) part.own.reset();
         list.push_back(std::move(part));
     }
     return plan::splice(std::move(header), list,
-                        is_part ? plan::Flow::one_segment : plan::Flow::parts);
+                        one_at_a_time ? plan::Flow::one_segment : plan::Flow::parts);
 }
 
 base::Result<plan::Program> generate_hierarchical(const Composed& entry, const AlgorithmSpec& spec,
@@ -383,7 +382,7 @@ base::Result<plan::Program> generate_hierarchical(const Composed& entry, const A
     WEFT_TRY(check_memory(parts, request));
     const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     request.segments =
-        as_u32(std::min<std::uint64_t>(std::uint64_t{segments} * parts.pieces, kSegmentsMax));
+        as_u32(std::min<std::uint64_t>(std::uint64_t{segments} * parts.segments, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
     request.root = header.root;
     if (entry.traits().has_data() && request.elements == 0) {

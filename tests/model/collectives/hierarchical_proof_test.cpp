@@ -82,8 +82,9 @@ TEST(HierarchicalProof, EveryAlgorithmCanBeAPart) {
                 if ((*find_algorithm(part, *spec))->properties_of(*spec).direct &&
                     (key == std::string_view("net") || part == std::string_view("alltoall"))) {
                     expect_refused_part(parts.collective, key, inner,
-                                        key == std::string_view("net") ? "ranks that share a node"
-                                                                       : "represents several");
+                                        key == std::string_view("net")
+                                            ? "accesses buffers of other nodes"
+                                            : "represents several");
                     continue;
                 }
                 EXPECT_GT(prove_with(parts.collective, key, inner), 0)

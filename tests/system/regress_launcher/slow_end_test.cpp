@@ -3,7 +3,7 @@
 // to exit. A rank that exits slowly (much memory to free, a thread that still runs) delayed
 // signals, timeouts and the job's end. Method: rank 0 fails while the first thread of rank 1 has
 // ended and another one runs (two_threads.cpp). In commit 296e588, which lacks the fix, the test
-// hangs.
+// hangs. Rank 0 fails after 0.5 s, which is long enough for rank 1's first thread to end.
 #include "tests/system/regress_launcher/launches.hpp"
 
 namespace weft::test {
