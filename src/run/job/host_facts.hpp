@@ -5,8 +5,8 @@
 // Idea     Each rank publishes the facts on its card. All ranks derive the same results from the
 //          cards: which ranks share a network, and how many processors each host's ranks may use.
 // Why      A container with a quota sees all processors of its host. If its ranks spin, their waits
-//          use up the quota, and the container is stopped for the rest of the period (100 ms).
-// Holds    Ranks are not bound: the scheduler may move them later, so two jobs do not compete for
+//          use up the quota, and the kernel throttles the container for the rest of the period.
+// Holds    Ranks are not bound: the scheduler can separate two jobs that start on the same
 //          processors. If a host has more ranks than processors, neighbouring ranks share one.
 #pragma once
 
@@ -28,13 +28,13 @@ struct CpuQuota {
     /// Identifies the group with the limit; equal for ranks that share it.
     std::uint64_t group = 0;
     std::uint32_t thousandths = 0;  ///< limit in thousandths of a processor; 0: no limit
-    std::uint32_t reserved = 0;     ///< no padding, because the bytes are sent
+    std::uint32_t reserved = 0;     ///< explicit padding: the bytes are sent
 
     [[nodiscard]] bool limited() const { return thousandths != 0; }
 };
 
-/// Returns the lowest limit of this process's control groups and their parents, from both versions
-/// of the cgroup file system. Only tests pass other paths.
+/// Returns the lowest limit of this process's control groups and their ancestors, with the group
+/// that has it. Reads both versions of the cgroup file system. Only tests pass other paths.
 [[nodiscard]] CpuQuota cpu_quota(const std::string& groups_file = "/proc/self/cgroup",
                                  const std::string& root = "/sys/fs/cgroup");
 
@@ -48,7 +48,7 @@ struct HostFacts {
     std::uint32_t reserved = 0;
     link::HostAddress addresses[kAddressesMax] = {};
 
-    /// Combines the network with the kernel's boot id: two hosts may have equal networks.
+    /// Returns the facts with an identity unique among hosts; `boot`: hash of the kernel's boot id.
     [[nodiscard]] link::HostOnNetwork on_network(std::uint64_t boot) const;
 };
 static_assert(std::is_trivially_copyable_v<HostFacts>);
@@ -71,7 +71,7 @@ struct HostCount {
 };
 
 /// Returns the processor on which the rank at `index` starts. `allowed` has the processors that
-/// each rank of the host may use. Returns nothing if the ranks may use different ones.
+/// each rank of the host may use. Returns nothing if these sets differ.
 [[nodiscard]] std::optional<int> processor_for(std::span<const cpu_set_t> allowed,
                                                std::size_t index);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // cost_command.cpp - `weft cost`: time, energy and memory of a call, counted and by formula.
 //
-// Idea     Counted numbers come from the programs, the formula next to them from a paper on
-//          algorithms of that shape. Without --algorithm (or with "all"), every algorithm that fits
-//          the size is a candidate, including schedules of the notation. Limits exclude candidates,
-//          and the objective or --pareto selects among the rest.
+// Idea     Counts come from the programs. The output also has the result of a published formula, if
+//          there is one for the algorithm. Without --algorithm (or with "all"), every algorithm
+//          that fits the size is a candidate, including up to kSchedulesMax schedules of each
+//          family. Limits exclude candidates, and the objective or --pareto selects among the rest.
 // Holds    Status 1: no candidate satisfies the limits.
 // Next     docs/selection.md; tools/lab/cost/cost.hpp.
 #include <fmt/format.h>
@@ -44,7 +44,7 @@ struct Candidate {
     std::optional<Figures> formula;
 };
 
-/// Largest number of candidates among the schedules of the notation.
+/// Largest number of schedules that are tried in each family, for up to 127 ranks.
 constexpr std::size_t kSchedulesMax = 10'000;
 
 base::Result<Candidate> cost_of(const ProgramQuestion& question,
@@ -108,7 +108,7 @@ class CostQuestion {
         auto candidates = find_candidates();
         std::erase_if(candidates, [this](const Candidate& c) { return !keeps_limits(c.cost); });
         if (candidates.empty()) {
-            fmt::print(stderr, "weft: no algorithm is within the limits\n");
+            fmt::print(stderr, "weft: every algorithm tried exceeds a --max option\n");
             return kAnswerIsNo;
         }
         if (arguments_.pareto) {
@@ -136,7 +136,7 @@ class CostQuestion {
             descriptor_bytes_max_ =
                 need(base::parse_bytes(*arguments_.descriptor_bytes_max), "--max-descriptor-bytes");
         ProgramArguments programs = arguments_.programs;
-        // read_question() needs an algorithm; find_candidates() replaces it by all.
+        // read_question() needs one algorithm; find_candidates() tries all of them.
         if (asks_all() && is_neighborhood(programs.collective)) {
             programs.algorithm = kNeighborAlgorithms.front();
         } else if (asks_all()) {
@@ -189,6 +189,7 @@ class CostQuestion {
         return candidates;
     }
 
+    /// Returns the time of an empty put, in picoseconds.
     [[nodiscard]] std::int64_t put_cost() const {
         const plan::MessageModel model = lab::message_model(parameters_.wire);
         return model.busy_base + model.latency + model.receive;
@@ -259,9 +260,10 @@ void add_cost_command(CLI::App& app, int& exit_status) {
         app, exit_status, "cost", "time, energy and memory of a call", &cost);
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--params", arguments->params,
-               "infiniband-2007, archer-xc30-min, archer-xc30-median, or a file");
+               "costs: infiniband-2007, archer-xc30-min, archer-xc30-median, or a file");
     add_option(*command, "--objective", arguments->objective,
-               "what to minimise over the algorithms: time, energy, memory or edp");
+               "what to minimise over the algorithms: time, energy, memory or edp "
+               "(energy times delay)");
     add_option(*command, "--max-descriptor-bytes", arguments->descriptor_bytes_max,
                "consider only algorithms that need at most this much at any rank");
     add_option(*command, "--max-energy-uj", arguments->energy_uj_max,

@@ -141,7 +141,7 @@ std::string attack(const Words& options, std::size_t ports) {
     const char* const seconds = ports > 1 ? "7" : "3";  // longer than an attack takes
     set_old_files();
     RunningProgram job(weft_run(options, {rank_program("watched_job"), seconds}), {}, 60);
-    EXPECT_TRUE(job.wait_for_output("here\n"));
+    EXPECT_TRUE(job.wait_for_output("started, not joined\n"));
     expect_no_attack_works(job, wait_for_ports(job, 1));
     std::string printed = expect_no_attack_works(job, wait_for_ports(job, ports));
     const Outcome outcome = job.wait();

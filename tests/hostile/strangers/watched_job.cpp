@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// watched_job.cpp - ranks that detect changes of their memory: they check every result, and that
-// symmetric memory that no rank writes keeps its contents.
+// watched_job.cpp - ranks that detect changes of their memory: they check each result and, at the
+// end, that symmetric memory still has the pattern that they wrote at the start.
 //
-// Usage: watched_job SECONDS. The ranks sleep before they join, to permit an attack at this time.
+// Usage: watched_job SECONDS. The ranks make calls for this time. They sleep for 1.5 s before they
+// join, so that the test can attack before the join.
 #include <execinfo.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -35,14 +36,14 @@ void print_stack(int signal) {
 }
 
 int run(double seconds) {
-    fmt::print("here\n");
+    fmt::print("started, not joined\n");
     std::fflush(stdout);
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     weft::Runtime runtime;
     weft::Team world = runtime.world();
-    const std::span unwritten(
+    const std::span kept(
         static_cast<std::uint64_t*>(world.allocate(kWords * sizeof(std::uint64_t))), kWords);
-    std::ranges::fill(unwritten, kPattern);
+    std::ranges::fill(kept, kPattern);
     world.barrier();
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     std::vector<double> in(1000);
@@ -52,12 +53,20 @@ int run(double seconds) {
         world.allreduce(std::span<const double>(in), std::span<double>(out), weft::Op::sum);
         const double size = world.size();
         const double expected = size * (size - 1) / 2 + size * i;
-        if (std::ranges::any_of(out, [&](double each) { return each != expected; })) return 9;
+        for (const double each : out) {
+            if (each == expected) continue;
+            fmt::print(stderr, "rank {}: a sum is {}, expected {}\n", world.rank(), each, expected);
+            return 9;
+        }
         const int over = Clock::now() > end ? 1 : 0;
         if (world.allreduce(over, weft::Op::max) != 0) break;
     }
-    if (std::ranges::any_of(unwritten, [](std::uint64_t each) { return each != kPattern; }))
+    for (const std::uint64_t each : kept) {
+        if (each == kPattern) continue;
+        fmt::print(stderr, "rank {}: a word is {:#x}, expected {:#x}\n", world.rank(), each,
+                   kPattern);
         return 8;
+    }
     const bool is_rank_0 = world.rank() == 0;
     runtime.finalize();
     if (is_rank_0) fmt::print("untouched\n");
