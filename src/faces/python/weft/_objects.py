@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""_objects.py - methods of Team that are Python: symmetric arrays, and calls with any objects, through pickle."""
+"""_objects.py - methods of Team that are written in Python: symmetric arrays, and collectives of pickled objects."""
 import pickle
 from typing import Any, Optional, Sequence
 
@@ -22,7 +22,7 @@ def _array(team, shape, dtype, clear):
 
 
 def zeros(team: Team, shape: Any, dtype: Any = float) -> numpy.ndarray:
-    """Returns a symmetric array of zeros, which other ranks can access. Collective, with equal arguments.
+    """Returns a symmetric array of zeros, which other ranks can access. All ranks must call it, with equal arguments.
 
     The array is valid until free_array(), the end of the team, or the end of the runtime.
     """
@@ -35,7 +35,7 @@ def empty(team: Team, shape: Any, dtype: Any = float) -> numpy.ndarray:
 
 
 def peer_array(team: Team, array: numpy.ndarray, peer: int) -> Optional[numpy.ndarray]:
-    """Returns the peer's copy of a symmetric array for direct access; None if the peer is on another node."""
+    """Returns a view of the peer's memory for this array; None if the peer is on another node."""
     memory = team._peer_memory(array, peer)
     return None if memory is None else numpy.ndarray(array.shape, array.dtype, memory)
 
@@ -79,7 +79,8 @@ def scatter_object(team: Team, values: Optional[Sequence[Any]] = None, root: int
     packed, counts = None, None
     if team.rank == root:
         if values is None or len(values) != team.size:
-            raise Error(Status.ARGUMENT, f"values: expected a list of {team.size} values, one for each rank")
+            found = "None" if values is None else f"a list of {len(values)}"
+            raise Error(Status.ARGUMENT, f"values is {found}, expected a list of {team.size}, one for each rank")
         parts = [_pack(value) for value in values]
         counts = numpy.array([part.size for part in parts])
         packed = numpy.concatenate(parts)
@@ -90,4 +91,5 @@ def scatter_object(team: Team, values: Optional[Sequence[Any]] = None, root: int
     return pickle.loads(mine)
 
 
+# __init__.py makes these methods of Team.
 METHODS = (zeros, empty, peer_array, allgather_object, gather_object, broadcast_object, scatter_object)
