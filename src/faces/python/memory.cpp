@@ -127,7 +127,7 @@ void put(TeamObject& team, const py::object& target, const py::object& data, int
                  [&] { return weft_put(team.team(), to.data(), from.data(), to.bytes(), peer); });
 }
 
-void put_later(TeamObject& team, const py::object& target, const py::object& data, int peer) {
+void put_nbi(TeamObject& team, const py::object& target, const py::object& data, int peer) {
     const auto to = BufferView::output(target, "target");
     auto from = BufferView::input(data, "data");
     expect_equal(to, from);
@@ -137,7 +137,7 @@ void put_later(TeamObject& team, const py::object& target, const py::object& dat
     team.job()->keep_until_quiet(team.handle()->context_or_null(), std::move(from));
 }
 
-py::object get_later(TeamObject& team, const py::object& source, int peer, py::object recv) {
+py::object get_nbi(TeamObject& team, const py::object& source, int peer, py::object recv) {
     const auto from = BufferView::output(source, "source");
     if (recv.is_none()) recv = result_like(source, "same", 1);
     auto to = BufferView::output(recv, "recv");
@@ -222,8 +222,8 @@ py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object
     return value_of(former, type);
 }
 
-void change_word_later(TeamObject& team, weft_atomic_kind kind, const py::object& word,
-                       const py::object& operand, int peer) {
+void change_word_nbi(TeamObject& team, weft_atomic_kind kind, const py::object& word,
+                     const py::object& operand, int peer) {
     const auto view = word_view(word, "word");
     const auto value = word_of(operand, view.type());
     call_checked(*team.job(), [&] {

@@ -23,8 +23,8 @@ void put_signal(TeamObject& team, const py::object& target, const py::object& da
                 const py::object& signal, std::uint64_t value, int peer, bool add);
 py::object get(TeamObject& team, const py::object& source, int peer, py::object recv);
 /// Start a put or a get that quiet() completes; the team keeps data and recv until then.
-void put_later(TeamObject& team, const py::object& target, const py::object& data, int peer);
-py::object get_later(TeamObject& team, const py::object& source, int peer, py::object recv);
+void put_nbi(TeamObject& team, const py::object& target, const py::object& data, int peer);
+py::object get_nbi(TeamObject& team, const py::object& source, int peer, py::object recv);
 void fence(TeamObject& team);
 void quiet(TeamObject& team, std::optional<double> timeout_s);
 
@@ -32,8 +32,8 @@ void quiet(TeamObject& team, std::optional<double> timeout_s);
 py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object& word,
                        const py::object& operand, const py::object& compare, int peer);
 /// Changes a peer's word without a result.
-void change_word_later(TeamObject& team, weft_atomic_kind kind, const py::object& word,
-                       const py::object& operand, int peer);
+void change_word_nbi(TeamObject& team, weft_atomic_kind kind, const py::object& word,
+                     const py::object& operand, int peer);
 /// Waits until this rank's word compares with `value`. Returns the value that ended the wait.
 py::object wait_until(TeamObject& team, const py::object& word, weft_compare compare,
                       const py::object& value, std::optional<double> timeout_s);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // module.cpp - the extension module weft._native.
 //
-// Next     weft/_native.pyi for types; weft/__init__.py for the functions that are Python.
+// Next     weft/_native.pyi for types; weft/__init__.py for functions written in Python.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -23,9 +23,9 @@ py::object team_of(std::shared_ptr<TeamHandle> team) {
 void define_runtime(py::module_& module) {
     py::class_<JobObject, std::shared_ptr<JobObject>>(
         module, "Runtime",
-        "This process's membership in its job.\n\nUse it as a context manager: entering joins the "
-        "job, leaving it without an exception ends it on all ranks.\nthreads: 'single', or "
-        "'multiple' if several threads make calls at the same time.")
+        "This process's membership in its job. The constructor joins the job.\n\nAs a context "
+        "manager, it calls finalize() at the end, except after an exception.\nthreads: 'single', "
+        "or 'multiple' if several threads make calls at the same time.")
         .def(py::init<const std::string&>(), arg("threads") = "single")
         .def_property_readonly(
             "world",
@@ -45,10 +45,10 @@ void define_runtime(py::module_& module) {
                                std::move(barrier_test)});
             },
             arg("rank"), arg("size"), arg("allgather"), arg("barrier_start"), arg("barrier_test"),
-            "Joins a job that the caller's functions connect instead of a launcher. Serves several "
-            "threads.\n\nallgather(mine) returns the bytes of all ranks, in rank order. "
-            "barrier_start() starts a barrier; barrier_test() returns True if all ranks have "
-            "started it. Threads of weft call them until finalize() has returned.")
+            "Joins a job without a launcher: ranks connect through the functions passed here. "
+            "Implies threads='multiple'.\n\nallgather(mine) returns the bytes of all ranks, in "
+            "rank order. barrier_start() starts a barrier; barrier_test() returns True if all "
+            "ranks have started it. weft may call them from any thread until finalize() returns.")
         .def(
             "team",
             [](const std::shared_ptr<JobObject>& job, const std::vector<int>& ranks,
@@ -57,11 +57,11 @@ void define_runtime(py::module_& module) {
                     TeamHandle::of_ranks(job, ranks, RankExchange(std::move(allgather))));
             },
             arg("ranks"), arg("allgather"),
-            "Makes a team of these ranks of the world. Only they call it.\n\nallgather(mine) "
-            "returns the bytes of these ranks, in their order.")
+            "Makes a team of these ranks of the world. Only these ranks call "
+            "it.\n\nallgather(mine) returns the bytes of these ranks, in their order.")
         .def("drive_in_background", &JobObject::drive_in_background,
-             "Starts a thread that advances started calls while the program computes. The runtime "
-             "must serve several threads.")
+             "Starts a thread that advances started calls while the program computes. Requires "
+             "threads='multiple'.")
         .def(
             "progress",
             [](JobObject& job) {
@@ -85,7 +85,7 @@ void define_requests(py::module_& module) {
     py::class_<RequestObject>(module, "Request",
                               "A started or persistent call. Keeps its buffers alive.")
         .def("test", &RequestObject::test,
-             "Drives all calls once. Returns True if this call is complete.")
+             "Advances all calls. Returns True if this call is complete. Does not wait.")
         .def("wait", &RequestObject::wait, arg("timeout") = py::none(),
              "Waits until the call is complete and returns its result.\n\ntimeout: limit in "
              "seconds; weft.Error with Status.TIMEOUT if it has passed. The wait can be repeated.")
@@ -94,7 +94,7 @@ void define_requests(py::module_& module) {
                                "The call's result; valid when the call is complete.");
     py::class_<OperationObject>(
         module, "Op",
-        "An operation of your own for reductions.\n\nfunction(lower, upper) gets two "
+        "User-defined operation for reductions.\n\nfunction(lower, upper) gets two "
         "one-dimensional arrays, lower from lower ranks, and returns their combination; it must "
         "not keep them or call weft.\ncommutative: False if contributions must be combined in "
         "rank order.")
@@ -106,49 +106,52 @@ void define_reductions(Class& calls) {
     const py::object none = py::none();
     calls
         .def("allreduce", &TeamCalls::allreduce, arg("send"), arg("recv") = none, arg("op") = 0,
-             "Combines send of all ranks, element by element, on all ranks. Returns recv.\n\nrecv: "
-             "receives the result, with send's type and size. None: a new buffer; send: in place.")
+             "Combines the send buffers of all ranks, element by element. Returns recv.\n\nrecv: "
+             "result buffer with send's type and size; None allocates one; pass send itself for an "
+             "in-place call. op: weft.SUM (0), another weft.BuiltinOp or a weft.Op.")
         .def("reduce", &TeamCalls::reduce, arg("send"), arg("recv") = none, arg("op") = 0,
              arg("root") = 0,
              "Does an allreduce with the result on the root only; returns None on other ranks.")
         .def("scan", &TeamCalls::scan, arg("send"), arg("recv") = none, arg("op") = 0,
-             "Combines send of ranks 0 to this rank.")
+             "Combines the send buffers of ranks 0 to this rank.")
         .def("exscan", &TeamCalls::exscan, arg("send"), arg("recv") = none, arg("op") = 0,
-             "Combines send of the ranks before this rank. On rank 0, recv is not written; a new "
-             "recv has zeros.")
+             "Combines the send buffers of the ranks before this rank. On rank 0, recv is not "
+             "written; a new recv has zeros.")
         .def("reduce_scatter", &TeamCalls::reduce_scatter, arg("send"), arg("recv") = none,
              arg("op") = 0,
-             "Combines send, which has a block for each rank, and returns this rank's "
+             "Combines the send buffers, which have a block for each rank, and returns this rank's "
              "block.\n\nsend: shape (size, ...); recv: shape (...).")
         .def("reduce_scatterv", &TeamCalls::reduce_scatterv, arg("send"), arg("recv") = none,
              arg("counts") = none, arg("op") = 0,
-             "Does a reduce_scatter with blocks of counts[r] elements, equal on all ranks.");
+             "Does a reduce_scatter; rank r receives counts[r] elements. All ranks pass equal "
+             "counts.");
 }
 
 template <typename Class>
-void define_moves(Class& calls) {
+void define_data_movement(Class& calls) {
     const py::object none = py::none();
     calls.def("barrier", &TeamCalls::barrier, "Waits until all ranks have entered.")
         .def("broadcast", &TeamCalls::broadcast, arg("buffer"), arg("root") = 0,
              "Copies the root's buffer to the buffer of every rank. Returns buffer.")
         .def("gather", &TeamCalls::gather, arg("send"), arg("recv") = none, arg("root") = 0,
-             "Returns send of all ranks, stacked in rank order, on the root; None "
+             "Returns the send buffers of all ranks, stacked in rank order, on the root; None "
              "elsewhere.\n\nrecv: shape (size, *send.shape), ignored on other ranks.")
         .def("scatter", &TeamCalls::scatter, arg("send"), arg("recv") = none, arg("root") = 0,
              "Returns this rank's block of the root's send.\n\nsend: shape (size, ...), ignored on "
              "other ranks. recv: shape (...), required on other ranks; weft.IN_PLACE on the root "
              "leaves its block in send.")
         .def("allgather", &TeamCalls::allgather, arg("send"), arg("recv") = none,
-             "Returns send of all ranks, stacked in rank order.\n\nrecv: shape (size, "
-             "*send.shape). If send is weft.IN_PLACE, recv has this rank's block at its place.")
+             "Returns the send buffers of all ranks, stacked in rank order.\n\nrecv: shape (size, "
+             "*send.shape). If send is weft.IN_PLACE, recv[rank] already has this rank's block.")
         .def("alltoall", &TeamCalls::alltoall, arg("send"), arg("recv") = none,
              "Sends block r of send to rank r; returns the blocks of all ranks for this "
              "rank.\n\nsend, recv: shape (size, ...).")
         .def("gatherv", &TeamCalls::gatherv, arg("send"), arg("recv") = none, arg("counts") = none,
              arg("displacements") = none, arg("root") = 0,
              "Does a gather of counts[r] elements from rank r to displacements[r] of the root's "
-             "recv. Only the root needs recv, counts and displacements.\n\nIn all v-calls, a list "
-             "of buffers, one for each rank, may replace a buffer with counts and displacements.")
+             "recv. Only the root needs recv, counts and displacements.\n\nIn "
+             "gatherv, scatterv, allgatherv and alltoallv, a list of buffers, one for each rank, "
+             "may replace a buffer with counts and displacements.")
         .def("scatterv", &TeamCalls::scatterv, arg("send"), arg("recv") = none,
              arg("counts") = none, arg("displacements") = none, arg("root") = 0,
              "Does a scatter of counts[r] elements at displacements[r] of the root's send to rank "
@@ -164,7 +167,8 @@ void define_moves(Class& calls) {
 
 void define_neighbors(py::module_& module) {
     const py::object none = py::none();
-    py::class_<NeighborCalls>(module, "NeighborCalls", "The calls of Neighbors in one form.")
+    py::class_<NeighborCalls>(module, "NeighborCalls",
+                              "Neighbor collectives, all blocking, all started or all persistent.")
         .def("alltoall", &NeighborCalls::alltoall, arg("send"), arg("recv") = none,
              "Sends a block of send to each destination; recv gets a block from each source.")
         .def("allgather", &NeighborCalls::allgather, arg("send"), arg("recv") = none,
@@ -184,10 +188,13 @@ void define_neighbors(py::module_& module) {
         .def_property_readonly("sources", &NeighborsObject::sources, "Number of sources.")
         .def_property_readonly("destinations", &NeighborsObject::destinations,
                                "Number of destinations.")
-        .def_property_readonly("call", in_form(CallForm::blocking), "The calls, blocking.")
-        .def_property_readonly("start", in_form(CallForm::started), "The calls, started.")
-        .def_property_readonly("prepare", in_form(CallForm::persistent), "The calls, persistent.");
-    py::class_<StencilObject>(module, "Stencil", "Blocks for all ranks around each rank of a grid.")
+        .def_property_readonly("call", in_form(CallForm::blocking), "Blocking calls.")
+        .def_property_readonly("start", in_form(CallForm::started),
+                               "Started calls: each returns a Request in flight.")
+        .def_property_readonly("prepare", in_form(CallForm::persistent),
+                               "Persistent calls: each returns a Request to be started.");
+    py::class_<StencilObject>(module, "Stencil",
+                              "Exchange of blocks with the nearby ranks of a grid.")
         .def_property_readonly("neighbors", &StencilObject::neighbors,
                                "The rank of each block; -1 outside the grid.")
         .def("alltoall", &StencilObject::alltoall, arg("send"), arg("recv") = none,
@@ -203,32 +210,37 @@ void define_memory(Class& team) {
     team.def("_allocate", &allocate)
         .def("_peer_memory", &peer_memory)
         .def("free_array", &free_memory, arg("array"),
-             "Frees an array of zeros() or empty(). Collective.")
+             "Frees an array that zeros() or empty() returned. Collective.")
         .def("put", &put, arg("target"), arg("data"), arg("peer"),
              "Copies data to the peer's copy of target, a symmetric array or a part of one. "
-             "Returns when data may be changed; quiet() completes the delivery.\n\nArrays of equal "
-             "shape may be strided, such as columns; so may those of put_signal() and get().")
+             "Returns when data may be changed; quiet() completes the delivery.\n\nIn put(), "
+             "put_signal() and get(), arrays of equal shape may be strided, such as columns.")
         .def("put_signal", &put_signal, arg("target"), arg("data"), arg("signal"), arg("value"),
              arg("peer"), arg("add") = false,
-             "Does a put, then sets the peer's signal (one uint64) to value, or adds value.")
+             "Does a put, then sets the peer's signal (one uint64) to value; add=True adds it.")
         .def("get", &get, arg("source"), arg("peer"), arg("recv") = none,
              "Returns a copy of the peer's copy of source, a symmetric array or a part of one.")
-        .def("put_nbi", &put_later, arg("target"), arg("data"), arg("peer"),
-             "Starts a put and returns. data must not change until quiet(); the team keeps it.")
-        .def("get_nbi", &get_later, arg("source"), arg("peer"), arg("recv") = none,
+        .def("put_nbi", &put_nbi, arg("target"), arg("data"), arg("peer"),
+             "Starts a put. data must not change until quiet(); weft keeps a reference until then.")
+        .def("get_nbi", &get_nbi, arg("source"), arg("peer"), arg("recv") = none,
              "Starts a get and returns its recv, which has the data after quiet().")
-        .def("fence", &fence, "Orders earlier puts of this rank before later puts, at each peer.")
+        .def("fence", &fence,
+             "Orders earlier puts and atomics of this rank before later ones, at each peer.")
         .def("quiet", &quiet, arg("timeout") = none,
-             "Waits until all puts of this rank are delivered. timeout: limit in seconds.")
+             "Waits until all puts, gets and atomics of this rank are complete; on a context, only "
+             "its own. timeout: limit in seconds; weft.Error if it has passed.")
         .def("wait_until", &wait_until, arg("word"), arg("compare"), arg("value"),
              arg("timeout") = none,
-             "Waits until this rank's word (one element) compares with value, such as weft.GE. "
-             "Returns the word.\n\ntimeout: limit in seconds; weft.Error if it has passed.")
-        .def("test_until", &test_until, arg("word"), arg("compare"), arg("value"),
-             "Drives all transfers once. Returns True if wait_until() would return.")
+             "Waits until `word compare value` holds for this rank's word (one element), for "
+             "example with weft.GE. Returns the word's value.\n\ntimeout: limit in seconds; "
+             "weft.Error if it has passed.")
+        .def(
+            "test_until", &test_until, arg("word"), arg("compare"), arg("value"),
+            "Returns True if wait_until() would return. If not, advances transfers. Does not wait.")
         .def("lock", &lock_set, arg("word"),
-             "Waits until this rank holds the lock: one uint64 of symmetric memory, at first 0.")
-        .def("try_lock", &lock_test, arg("word"), "Returns True if this rank now holds the lock.")
+             "Acquires a lock. word: one uint64 of symmetric memory, initially 0.")
+        .def("try_lock", &lock_test, arg("word"),
+             "Tries to acquire a lock without waiting. Returns True on success.")
         .def("unlock", &lock_clear, arg("word"), "Does a quiet() and releases the lock.");
 }
 
@@ -250,15 +262,15 @@ void define_atomics(Class& team) {
             "Sets the peer's word to value if it equals expected. Returns the former value.");
     struct Named {
         const char* fetching;
-        const char* later;
+        const char* nonfetching;
         weft_atomic_kind kind;
         const char* doc;
     };
-    for (const Named& named : {Named{"swap", "set", WEFT_ATOMIC_SET, "Sets"},
+    for (const Named& named : {Named{"swap", "set", WEFT_ATOMIC_SET, "Stores value in"},
                                Named{"fetch_add", "add", WEFT_ATOMIC_ADD, "Adds value to"},
-                               Named{"fetch_and", "and_", WEFT_ATOMIC_AND, "Ands value to"},
-                               Named{"fetch_or", "or_", WEFT_ATOMIC_OR, "Ors value to"},
-                               Named{"fetch_xor", "xor_", WEFT_ATOMIC_XOR, "Xors value to"}}) {
+                               Named{"fetch_and", "and_", WEFT_ATOMIC_AND, "ANDs value into"},
+                               Named{"fetch_or", "or_", WEFT_ATOMIC_OR, "ORs value into"},
+                               Named{"fetch_xor", "xor_", WEFT_ATOMIC_XOR, "XORs value into"}}) {
         const std::string doc = std::string(named.doc) + " the peer's word atomically.";
         team.def(
             named.fetching,
@@ -268,9 +280,9 @@ void define_atomics(Class& team) {
             },
             arg("word"), arg("value"), arg("peer"), (doc + " Returns the former value.").c_str());
         team.def(
-            named.later,
+            named.nonfetching,
             [kind = named.kind](TeamObject& object, const py::object& word, const py::object& value,
-                                int peer) { change_word_later(object, kind, word, value, peer); },
+                                int peer) { change_word_nbi(object, kind, word, value, peer); },
             arg("word"), arg("value"), arg("peer"), (doc + " quiet() completes it.").c_str());
     }
 }
@@ -285,7 +297,7 @@ void define_survival(py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObjec
                 return object.handle()->agree(word);
             },
             arg("word"),
-            "Returns the bitwise and of the survivors' words, and the number of dead members. "
+            "Returns the bitwise AND of the survivors' words, and the number of dead members. "
             "Collective over the survivors.")
         .def(
             "shrink", [](const TeamObject& object) { return team_of(object.handle()->shrink()); },
@@ -304,7 +316,7 @@ void define_grids(Class& team) {
                 return NeighborsObject::of_ranks(object.handle(), sources, destinations);
             },
             arg("sources"), arg("destinations"),
-            "Makes a list of the ranks that send to this rank and receive from it.")
+            "Returns the Neighbors of this rank: the ranks that send to it and receive from it.")
         .def(
             "grid_neighbors",
             [](const TeamObject& object, const std::vector<int>& extents,
@@ -312,7 +324,7 @@ void define_grids(Class& team) {
                 return NeighborsObject::on_grid(object.handle(), extents, periodic);
             },
             arg("extents"), arg("periodic"),
-            "Makes the list for a grid of all ranks whose last coordinate varies fastest.")
+            "Returns the Neighbors of this rank in a grid of all ranks, in row-major order.")
         .def(
             "stencil",
             [](const TeamObject& object, const std::vector<int>& extents,
@@ -321,15 +333,15 @@ void define_grids(Class& team) {
                                                        reach);
             },
             arg("extents"), arg("periodic"), arg("star") = false, arg("reach") = 1,
-            "Makes a stencil: all ranks around this rank in a grid, at most reach away; if star, "
-            "in one coordinate only.");
+            "Returns the Stencil of a grid. Neighbors are ranks whose coordinates differ by at "
+            "most reach; with star=True, in one coordinate only.");
 }
 
 void define_teams(py::module_& module) {
     py::class_<TeamCalls, std::shared_ptr<TeamCalls>> calls(
-        module, "Calls", "The collectives of a team in one form.");
+        module, "Calls", "Collectives of a team, all blocking, all started or all persistent.");
     define_reductions(calls);
-    define_moves(calls);
+    define_data_movement(calls);
     py::class_<TeamObject, TeamCalls, std::shared_ptr<TeamObject>> team(
         module, "Team", "Ranks that make collective calls together.");
     const auto in_form = [](CallForm form) {
@@ -369,8 +381,8 @@ void define_teams(py::module_& module) {
             "gets through it. free() ends it. Not collective.")
         .def(
             "free", [](const TeamObject& object) { object.handle()->free(); },
-            "Ends a team of a split, and its symmetric memory; collective. Ends a context after a "
-            "quiet(); not collective.");
+            "Frees a team other than world, with its symmetric memory; collective. Frees a context "
+            "after a quiet(); not collective.");
     define_grids(team);
     define_memory(team);
     define_atomics(team);
@@ -384,7 +396,7 @@ PYBIND11_MODULE(_native, module) {
     namespace python = weft::python;
     pybind11::options options;
     options.disable_function_signatures();
-    module.doc() = "Extension module of the package weft, which exports its names.";
+    module.doc() = "Native part of the package weft; use the names that weft exports.";
     module.attr("version") = weft_version();
     pybind11::enum_<weft_compare>(module, "Compare", "How wait_until() compares.")
         .value("EQ", WEFT_EQ)
