@@ -90,7 +90,7 @@ class ProgramWriter {
     void copy_to_self(std::size_t block) {
         const auto found = std::ranges::find_if(request_.received, [&](const Message& message) {
             return message.peer == request_.rank &&
-                   message.parallel == request_.sent[block].parallel;
+                   message.parallel_index == request_.sent[block].parallel_index;
         });
         WEFT_CHECK(found != request_.received.end(), request_.rank);
         const auto to = static_cast<std::size_t>(found - request_.received.begin());
@@ -151,7 +151,7 @@ class ProgramWriter {
     /// has n numbers, then credits have n (n: number of ranks).
     [[nodiscard]] std::uint32_t slot_of(Rank sender, const Message& message) const {
         const auto ranks = plan::as_u32(request_.size);
-        return 2 * ranks * message.parallel + plan::as_u32(sender);
+        return 2 * ranks * message.parallel_index + plan::as_u32(sender);
     }
     /// Returns the number of the signals from `receiver` to the sender: a credit for each piece, or
     /// the end of a read of mapped data.
@@ -179,7 +179,7 @@ base::Result<plan::Program> generate_v_collective(const MessagesRequest& request
     ProgramWriter writer(request);
     if (!writer.fits())
         return base::fail(Status::memory,
-                          "{}: {} messages in pieces of {} elements have more than 2^32 pieces; "
+                          "{}: pieces of {} messages, of {} elements each, exceed 32-bit numbers; "
                           "increase WEFT_BANK_BYTES",
                           request.collective, request.sent.size() + request.received.size(),
                           request.piece_elements);

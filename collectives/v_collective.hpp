@@ -4,19 +4,18 @@
 // Idea     In a call with counts that differ between ranks (alltoallv, gatherv, scatterv) each rank
 //          has a list of messages to send and one of messages to receive. Units are numbered on
 //          each rank: a block for each sent message, then a block for each received one. Every rank
-//          has a slot at every other rank, of a size that all ranks know. A message passes through
-//          the slot in pieces, controlled by credits. Each sent and each received message has its
-//          own lane, so that messages do not delay each other. Alternatively, the sender exposes
-//          its data in place, and the receiver copies all of it and signals the sender.
-// Rounds   1. Messages: one for each pair with elements, in pieces. A mapped message takes 2 rounds
-//          and two signals.
-// Memory   Two copies of a slot for each rank of the team.
+//          has slots of equal size at every other rank. A message passes through a slot in pieces,
+//          controlled by credits. Each message has its own lane, so that messages do not delay each
+//          other. Or the sender exposes its data, and the receiver copies it and signals the end.
+// Rounds   1 for messages of up to two pieces, about m / 2 for m pieces: a sender is at most two
+//          pieces ahead. A mapped message takes 2 rounds and two signals.
+// Memory   parallel_max slots for each rank of the team, each with two copies.
 // Holds    Not synchronizing. Messages without elements are not sent, so ranks without data for
-//          each other do not communicate. The number of a message is its sender's rank. A credit,
-//          or the signal that a mapped message was read, has the number n + rank of its sender.
+//          each other do not communicate. In a team of n ranks, data of sender s has number s. A
+//          credit of receiver r, or its signal that it has read a mapped message, has number n + r.
 //          Each further message between the same two ranks (a parallel edge of a graph) has a
 //          number that is 2 n higher.
-// Next     run/bind for the errors of ranks that disagree about a count.
+// Next     run/bind, which reports a sender and a receiver that pass different counts.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@
 
 namespace weft::collectives {
 
-/// The only algorithm of these calls.
+/// Name of the only algorithm of alltoallv, gatherv and scatterv.
 inline constexpr std::string_view kPairwiseAlgorithm = "direct";
 
 /// A message to or from a peer, with at least one element. A rank may have messages to itself; such
@@ -40,7 +39,7 @@ struct Message {
     /// that both know: the count, and that they can access each other's memory.
     bool mapped = false;
     /// Index among the messages from one rank to another.
-    std::uint32_t parallel = 0;
+    std::uint32_t parallel_index = 0;
 };
 
 struct MessagesRequest {
@@ -58,8 +57,8 @@ struct MessagesRequest {
 /// Copies of each slot: the sender fills one while the receiver reads the other.
 inline constexpr std::uint32_t kVCollectiveDepth = 2;
 
-/// Returns the program of the request's rank. Fails with Status::memory if a message has too many
-/// pieces to count.
+/// Returns the program of the request's rank. Fails with Status::memory if 32 bits are not enough
+/// to number all pieces.
 [[nodiscard]] base::Result<plan::Program> generate_v_collective(const MessagesRequest& request);
 
 }  // namespace weft::collectives

@@ -47,7 +47,7 @@ void ExactCall::find_extents(Extent& input, Extent& output) const {
               has_result(call_, member_.rank) ? own_ * bytes : 0};
 }
 
-bool ExactCall::is_best_raw(bool forced, std::size_t words) const {
+bool ExactCall::is_raw_best(bool forced, std::size_t words) const {
     if (forced) return false;
     if (scatters() || member_.size <= kRawRanks) return true;
     if (elements() <= kRawElementsShort) return member_.size <= kRawRanksShort;

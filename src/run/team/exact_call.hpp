@@ -79,7 +79,7 @@ class ExactCall {
     void find_extents(Extent& input, Extent& output) const;
     /// Returns true if the raw form is at least as fast as a window of `words` integers for each
     /// element. `forced`: the user chose an algorithm, which only the window form uses.
-    [[nodiscard]] bool is_best_raw(bool forced, std::size_t words) const;
+    [[nodiscard]] bool is_raw_best(bool forced, std::size_t words) const;
     [[nodiscard]] ExactRange range() const;
     struct ScratchBytes {
         std::size_t own;  ///< size that this rank needs

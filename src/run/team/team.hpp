@@ -154,9 +154,9 @@ class Team {
     [[nodiscard]] base::Result<void> check_exact(const Call& call) const;
     [[nodiscard]] const base::Failure* run_exact(const Call& call);
     [[nodiscard]] const base::Failure* run_exact_pair(const Call& call);
-    /// `large`: scratch memory beyond the size that the team keeps.
-    [[nodiscard]] const base::Failure* run_exact_piece(const Call& piece, ExactScratch& large);
-    [[nodiscard]] const base::Failure* agree_on_most(std::span<std::int64_t> numbers);
+    /// `temporary`: scratch memory beyond the size that the team keeps.
+    [[nodiscard]] const base::Failure* run_exact_piece(const Call& piece, ExactScratch& temporary);
+    [[nodiscard]] const base::Failure* max_over_members(std::span<std::int64_t> numbers);
     [[nodiscard]] base::Result<Operation*> start_exact(const Call& call);
 
     const TeamServices& services_;

@@ -66,7 +66,7 @@ struct Exchange {
             const Rank source = own[i].peer;
             const auto& candidates = sent_by(source);
             const auto found = std::ranges::find_if(candidates, [&](const Message& message) {
-                return message.peer == rank && message.parallel == own[i].parallel;
+                return message.peer == rank && message.parallel_index == own[i].parallel_index;
             });
             const auto at = static_cast<std::uint64_t>(found - candidates.begin());
             const std::uint64_t first = input_units(rank) + i * pieces(rank);

@@ -240,7 +240,7 @@ std::vector<Message> messages_along(std::span<const Rank> peers,
     for (std::size_t i = 0; i < peers.size(); ++i) {
         const std::uint32_t parallel = before[peers[i]]++;
         if (counts[i] > 0)
-            messages.push_back({.peer = peers[i], .count = counts[i], .parallel = parallel});
+            messages.push_back({.peer = peers[i], .count = counts[i], .parallel_index = parallel});
     }
     return messages;
 }

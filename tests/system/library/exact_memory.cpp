@@ -51,7 +51,7 @@ int run() {
         if (world.rank() == 1) limit_memory(rlim_t{1} << 20);
         const std::string text = failure_of(world, call);
         if (world.rank() == 1) limit_memory(RLIM_INFINITY);
-        if (text.find("rank 1 has no memory of up to ") == std::string::npos) {
+        if (text.find("rank 1 cannot allocate up to ") == std::string::npos) {
             fmt::print(stderr, "rank {}: {}\n", world.rank(), text);
             return 1;
         }
