@@ -19,6 +19,7 @@ def processor_name():
 
 
 def describe_machine(sides):
+    """Returns facts about the machine and the environment, and the version of each side (jobs.py)."""
     return {
         "processor": processor_name(),
         "processors_usable": processors(),

@@ -57,15 +57,15 @@ void BankWatch::fault(std::string text) {
 
 void BankWatch::add_team(std::vector<const run::TeamState*> states) {
     Team& team = teams_.emplace_back();
-    team.issued.resize(states.size());
+    team.issued_calls.resize(states.size());
     team.to_publish.resize(states.size());
     team.states = std::move(states);
 }
 
-void BankWatch::issued(std::uint32_t team_number, Rank team_rank, const run::Operation& op) {
+void BankWatch::record_issue(std::uint32_t team_number, Rank team_rank, const run::Operation& op) {
     Team& team = teams_[team_number];
     const run::BoundProgram& barrier = *team.states[team_rank]->setup.barrier;
-    if (op.epoch == team.issued[team_rank] + 1) {  // the engine has inserted a barrier
+    if (op.epoch == team.issued_calls[team_rank] + 1) {  // the engine has inserted a barrier
         const run::Epoch bulk_epoch = op.bulk_epoch >= 0 ? op.bulk_epoch - 1 : -1;
         record(team, team_rank,
                {.epoch = op.epoch - 1,
@@ -82,7 +82,7 @@ void BankWatch::issued(std::uint32_t team_number, Rank team_rank, const run::Ope
 /// the same numbers.
 void BankWatch::record(Team& team, Rank team_rank, const Call& call) {
     const run::BoundProgram& program = *call.program;
-    const run::Epoch expected = team.issued[team_rank]++;
+    const run::Epoch expected = team.issued_calls[team_rank]++;
     if (call.epoch != expected) {
         fault(fmt::format("rank {} numbers its call {} as epoch {}",
                           job_rank_of(*team.states[team_rank]), expected, call.epoch));
@@ -126,12 +126,12 @@ const BankWatch::Call* BankWatch::call_of(const Team& team, base::FlagWord flag)
     return &team.calls[static_cast<std::size_t>(team.epoch_of_tick[static_cast<std::size_t>(at)])];
 }
 
-std::optional<CellPlace> BankWatch::place_of(std::uint64_t cell, base::FlagWord flag) const {
-    const Team* team = team_at(cell);
+std::optional<CellPlace> BankWatch::place_of(std::uint64_t cell_offset, base::FlagWord flag) const {
+    const Team* team = team_at(cell_offset);
     const Call* call = team == nullptr ? nullptr : call_of(*team, flag);
     if (call == nullptr) return std::nullopt;
     const run::TeamSetup& setup = team->states.front()->setup;
-    const std::uint64_t cell_index = (cell - setup.region) / base::kCellStride;
+    const std::uint64_t cell_index = (cell_offset - setup.region) / base::kCellStride;
     return CellPlace{.team = setup.id,
                      .number = static_cast<std::uint32_t>(cell_index / setup.shape.banks),
                      .bank = static_cast<std::uint32_t>(cell_index % setup.shape.banks),
@@ -166,7 +166,7 @@ void BankWatch::check_write(const DeliveredWrite& write) {
     const bool in_cell =
         write.offset >= write.cell && write.offset < write.cell + sizeof(base::Cell);
     if (in_cell) {
-        check(found, *(*owner)->cells, shape.banks);
+        record_if_early(found, *(*owner)->cells, shape.banks);
     } else if (team_at(write.offset) == team && call->bulk_epoch >= 0) {
         const std::size_t number = call->program->bulk_class;
         const auto [banks, bank_bytes] = shape.bulk_class(number);
@@ -175,16 +175,17 @@ void BankWatch::check_write(const DeliveredWrite& write) {
         found.bank = static_cast<std::uint32_t>(inside / bank_bytes);
         found.number = slot_at(*call->program, inside % bank_bytes);
         found.epoch = call->bulk_epoch;
-        check(found, *(*owner)->bulk_of(*call->program), banks);
+        record_if_early(found, *(*owner)->bulk_of(*call->program), banks);
     }
 }
 
-void BankWatch::check(Violation found, const run::Window& window, std::uint32_t banks) {
-    for (run::Epoch earlier = found.epoch - banks; earlier >= window.first_incomplete();
+void BankWatch::record_if_early(Violation candidate, const run::Window& window,
+                                std::uint32_t banks) {
+    for (run::Epoch earlier = candidate.epoch - banks; earlier >= window.first_incomplete();
          earlier -= banks) {
         if (window.is_complete(earlier)) continue;
-        found.unfinished = earlier;
-        if (violations_.size() < kRecordsMax) violations_.push_back(found);
+        candidate.unfinished = earlier;
+        if (violations_.size() < kRecordsMax) violations_.push_back(candidate);
         return;
     }
 }
@@ -200,14 +201,14 @@ void BankWatch::check_published(const run::TeamState& owner, const Publication& 
                     .number = publication.number,
                     .bank = owner.cell_bank(publication.epoch),
                     .epoch = publication.epoch};
-    check(found, *reader.cells, shape.banks);
+    record_if_early(found, *reader.cells, shape.banks);
     if (publication.program->published_start == 0) return;
     const std::uint32_t banks = shape.bulk_class(publication.program->bulk_class).banks;
     const run::Window& window = *reader.bulk_of(*publication.program);
     found.area = Area::bulk;
     found.bank = window.bank(publication.bulk_epoch) & (banks - 1);
     found.epoch = publication.bulk_epoch;
-    check(found, window, banks);
+    record_if_early(found, window, banks);
 }
 
 void BankWatch::check_publications(Rank job_rank) {

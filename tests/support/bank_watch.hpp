@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bank_watch.hpp - checks every write into a team's region, and reports early ones.
 //
-// Idea     The watch records the epochs and ticks of each team's calls, which must be equal on all
-//          ranks. So the tick of a put's flag identifies the put's call. A write for call e into a
-//          slot of bank b is allowed only if the slot's owner has completed every earlier call that
-//          used bank b. For a published cell, all its readers must have completed these calls. The
-//          watch records any other write as a violation.
+// Idea     The watch records the epochs and ticks of each team's calls. They are equal on all ranks,
+//          and each tick belongs to one call, so the tick of a put's flag identifies the put's
+//          call. A write for call e into a cell or slot of bank b is allowed only if its owner has
+//          completed every earlier call that used bank b. For a published cell, all its readers must
+//          have completed these calls. The watch records any other write as a violation.
 // Why      A broken bank rule gives a wrong result only if the overwritten value is still needed.
 //          The watch reports every early write, even one without a visible effect.
 // Next     virtual_job.hpp feeds the watch; run/execute/window.hpp has the rule that it checks.
@@ -25,12 +25,12 @@ namespace weft::test {
 
 enum class Area : std::uint8_t { cell, published, bulk };
 
-/// A write into a slot for one call while the slot's owner or a reader had not completed an earlier
-/// call that used the same bank.
+/// A write into a cell or slot for one call while its owner or a reader had not completed an
+/// earlier call that used the same bank.
 struct Violation {
     std::uint32_t team = 0;
     Rank writer = 0;  ///< job rank
-    Rank owner = 0;   ///< job rank whose segment holds the slot
+    Rank owner = 0;   ///< job rank whose segment has the cell or slot
     Rank reader = 0;  ///< job rank that has not completed the earlier call; may be the owner
     Area area = Area::cell;
     std::uint32_t number = 0;  ///< index of the cell or slot in its bank
@@ -54,15 +54,16 @@ class BankWatch {
     void add_team(std::vector<const run::TeamState*> states);
     /// Records that a rank has issued a call, and the barrier that the engine may have inserted
     /// before it.
-    void issued(std::uint32_t team, Rank team_rank, const run::Operation& op);
+    void record_issue(std::uint32_t team, Rank team_rank, const run::Operation& op);
     /// Checks a write that is about to change a rank's segment.
     void check_write(const DeliveredWrite& write);
     /// Checks the cells that the rank has published since the previous call of this function.
     void check_publications(Rank job_rank);
 
-    /// Returns the cell at this offset of a segment and the call that raises `flag` there. Returns
+    /// Returns the cell at an offset of a segment and the call that raises `flag` there. Returns
     /// nullopt if the offset is in no team's region or no call has the flag's tick.
-    [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell, base::FlagWord flag) const;
+    [[nodiscard]] std::optional<CellPlace> place_of(std::uint64_t cell_offset,
+                                                    base::FlagWord flag) const;
 
     [[nodiscard]] const std::vector<Violation>& violations() const { return violations_; }
     /// Returns messages about ranks that number the same call differently, and about writes that
@@ -88,7 +89,7 @@ class BankWatch {
         std::vector<const run::TeamState*> states;
         std::vector<Call> calls;                          ///< by epoch
         std::vector<run::Epoch> epoch_of_tick;            ///< by distance from the first tick
-        std::vector<run::Epoch> issued;                   ///< by team rank: number of issued calls
+        std::vector<run::Epoch> issued_calls;             ///< by team rank
         std::vector<std::deque<Publication>> to_publish;  ///< by team rank
     };
 
@@ -102,9 +103,9 @@ class BankWatch {
     /// or the bank of its bulk slot, if any.
     void check_published(const run::TeamState& owner, const Publication& publication,
                          const run::TeamState& reader);
-    /// Records a violation if `window`, which has `banks` banks, shows an incomplete earlier call
-    /// of the same bank.
-    void check(Violation found, const run::Window& window, std::uint32_t banks);
+    /// Records the candidate as a violation if `window`, which has `banks` banks, shows an
+    /// incomplete earlier call of the same bank.
+    void record_if_early(Violation candidate, const run::Window& window, std::uint32_t banks);
     void fault(std::string text);
 
     std::deque<Team> teams_;

@@ -159,7 +159,7 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
         *team.states[team_rank], call.programs[static_cast<std::size_t>(team_rank)],
         {.input = pending.input, .output = pending.output}, call.reducer);
     pending.op = &op;
-    job_.watch().issued(call.team, team_rank, op);
+    job_.watch().record_issue(call.team, team_rank, op);
     if (state.pending.size() > outcome_.outstanding) {
         const auto open = std::ranges::count_if(
             state.pending, [](const Pending& other) { return !other.op->ended(); });

@@ -81,7 +81,7 @@ void run_all(VirtualJob& job, const VirtualTeam& team, const TeamCall& call,
         operation = &job.engine(rank).start(*team.states[static_cast<std::size_t>(rank)],
                                             call.programs[static_cast<std::size_t>(rank)],
                                             {buffer, buffer}, call.reducer);
-        job.watch().issued(team.id, rank, *operation);
+        job.watch().record_issue(team.id, rank, *operation);
         return true;
     };
     const auto is_over = [](const run::Operation* operation) {

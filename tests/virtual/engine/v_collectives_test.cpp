@@ -84,7 +84,7 @@ class VCollectiveScript {
         ExchangeSide& side = calls_[made][at];
         side.op =
             &job_->engine(rank).start(*team_->states[at], side.program, registers_of(side), {});
-        job_->watch().issued(team_->id, rank, *side.op);
+        job_->watch().record_issue(team_->id, rank, *side.op);
         ++made;
         return true;
     }

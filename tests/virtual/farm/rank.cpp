@@ -135,7 +135,8 @@ void RankRun::allocate_buffers(Call& call, std::size_t bytes) {
 void RankRun::start(Call& call, run::Registers registers, const run::Reducer& reducer) {
     run::TeamState& state = *call.team->state_of(rank_);
     call.op = &world_.job().engine(rank_).start(state, *call.program, registers, reducer);
-    if (watched(call)) world_.job().watch().issued(call.team->team->id, call.member, *call.op);
+    if (watched(call))
+        world_.job().watch().record_issue(call.team->team->id, call.member, *call.op);
     open_.push_back(&call);
 }
 
