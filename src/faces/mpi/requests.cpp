@@ -44,7 +44,7 @@ int PersistentCall::wait() {
 void PersistentCall::free() {
     SharedRuntime& runtime = SharedRuntime::get();
     if (request_ != nullptr)
-        runtime.abandon(std::move(call_), request_);  // keeps the lane taken
+        runtime.abandon(std::move(call_), request_);  // the call still uses the lane's team
     else if (lane_ != nullptr)
         lane_->taken = false;
     runtime.drop(nullptr, std::move(call_));
@@ -82,8 +82,7 @@ void PersistentCalls::remove(MPI_Request handle) {
 
 namespace {
 
-/// Calls act(index, call) for the persistent calls of weft among the requests, until it returns
-/// true.
+/// Calls act(index, call) for each request that is a call of weft; stops when act returns true.
 template <class Act>
 void for_each_call(int count, const MPI_Request* requests, Act act) {
     if (!PersistentCalls::get().any() || requests == nullptr) return;
@@ -113,35 +112,35 @@ int wait_for_calls(int count, const MPI_Request* requests) {
     return first;
 }
 
-/// Returns true if the host's Waitall would abort: MPICH's refuses a null request beside a
+/// Returns true if PMPI_Waitall would abort: MPICH refuses MPI_REQUEST_NULL together with a
 /// generalized request that has not completed.
 bool waitall_aborts(int count, const MPI_Request* requests) {
     return !kIsOpenMpi && SharedRuntime::get().has_started() && requests != nullptr &&
            std::find(requests, requests + count, MPI_REQUEST_NULL) != requests + count;
 }
 
-/// Sets the status of an inactive request. Returns `error`.
+/// Sets the empty status of an inactive request. Passes `error` through.
 int set_status(MPI_Request& request, MPI_Status* status, int error) {
     int done = 0;
     PMPI_Test(&request, &done, status);
     return error;
 }
 
-/// Calls wait(given..., statuses), a function of the host. If only tests end the wait (`tests`), or
-/// the layer must complete requests, calls test(given..., &done, statuses) until `done` is set.
-template <class Wait, class Test, class Status, class... Given>
-int wait_for(bool tests, Wait wait, Test test, Status* statuses, Given... given) {
+/// Calls wait(args..., statuses), a blocking function of the host. If `must_poll`, or if the layer
+/// must complete requests itself, calls test(args..., &done, statuses) until `done` is set.
+template <class Wait, class Test, class Status, class... Args>
+int wait_for(bool must_poll, Wait wait, Test test, Status* statuses, Args... args) {
     SharedRuntime& runtime = SharedRuntime::get();
-    if (!tests && !runtime.must_complete()) [[likely]]
-        return wait(given..., statuses);
+    if (!must_poll && !runtime.must_complete()) [[likely]]
+        return wait(args..., statuses);
     for (int done = 0;; sched_yield()) {
         if (runtime.must_complete()) runtime.complete_ended();
-        const int result = test(given..., &done, statuses);
+        const int result = test(args..., &done, statuses);
         if (done != 0 || result != MPI_SUCCESS) return result;
     }
 }
 
-/// Calls a function of the host that tests requests.
+/// Completes requests whose calls have ended, if the layer must, then calls a test of the host.
 template <class Test>
 int test_for(Test test) {
     SharedRuntime& runtime = SharedRuntime::get();
@@ -190,16 +189,15 @@ WEFT_MPI_ENTRY MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Sta
     return wait_for(any_active(count, requests), PMPI_Waitany, MPI_Testany, status, count, requests,
                     index);
 }
-WEFT_MPI_ENTRY MPI_Waitsome(int count, MPI_Request* requests, int* done, int* indices,
+WEFT_MPI_ENTRY MPI_Waitsome(int count, MPI_Request* requests, int* ended_count, int* indices,
                             MPI_Status* statuses) {
-    const auto test = [](int all, MPI_Request* of, int* some, int* at, int* over,
-                         MPI_Status* states) {
-        const int result = MPI_Testsome(all, of, some, at, states);
-        *over = *some;
+    const auto test = [](int n, MPI_Request* list, int* ended, int* at, int* any, MPI_Status* out) {
+        const int result = MPI_Testsome(n, list, ended, at, out);
+        *any = *ended;
         return result;
     };
     return wait_for(any_active(count, requests), PMPI_Waitsome, test, statuses, count, requests,
-                    done, indices);
+                    ended_count, indices);
 }
 WEFT_MPI_ENTRY MPI_Test(MPI_Request* request, int* done, MPI_Status* status) {
     PersistentCall* const call = find_call(request);
@@ -234,16 +232,17 @@ WEFT_MPI_ENTRY MPI_Testany(int count, MPI_Request* requests, int* index, int* do
     if (active && *index == MPI_UNDEFINED) *done = 0;
     return result;
 }
-WEFT_MPI_ENTRY MPI_Testsome(int count, MPI_Request* requests, int* done, int* indices,
+WEFT_MPI_ENTRY MPI_Testsome(int count, MPI_Request* requests, int* ended_count, int* indices,
                             MPI_Status* statuses) {
     const bool active = any_active(count, requests);
-    int result = test_for([&] { return PMPI_Testsome(count, requests, done, indices, statuses); });
-    if (active && *done == MPI_UNDEFINED) *done = 0;
+    int result =
+        test_for([&] { return PMPI_Testsome(count, requests, ended_count, indices, statuses); });
+    if (active && *ended_count == MPI_UNDEFINED) *ended_count = 0;
     for_each_call(count, requests, [&](int i, PersistentCall& call) {
         if (!call.ended()) return false;
         MPI_Status* const status =
-            statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*done];
-        indices[(*done)++] = i;
+            statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[*ended_count];
+        indices[(*ended_count)++] = i;
         if (const int error = set_status(requests[i], status, call.wait()); result == MPI_SUCCESS)
             result = error;
         return false;

@@ -52,7 +52,7 @@ class PersistentCall {
     [[nodiscard]] bool ended();
     /// Waits until the call is no longer active.
     int wait();
-    /// Gives the lane back; a call in flight goes on.
+    /// Gives the lane back, unless the call is in flight; such a call goes on.
     void free();
 
   private:

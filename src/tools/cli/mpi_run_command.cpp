@@ -27,16 +27,17 @@ struct MpiRunArguments {
     Words variables;
 };
 
-/// Returns the launcher that the caller gave, that of a Slurm allocation, or that of the MPI.
+/// Returns --launcher, split at white space; else srun in a Slurm job; else the MPI's launcher, or
+/// mpiexec or mpirun if that is not installed.
 Words launcher_of(const MpiRunArguments& arguments, const std::string& mpi) {
     if (!arguments.launcher.empty()) {
         std::istringstream text(arguments.launcher);
         return Words(std::istream_iterator<std::string>(text), {});
     }
     if (std::getenv("SLURM_JOB_ID") != nullptr && find_program("srun")) return {"srun"};
-    Words words = default_launcher(mpi);
-    if (!find_program(words.front())) words.front() = mpi == "mpich" ? "mpiexec" : "mpirun";
-    return words;
+    Words launcher = default_launcher(mpi);
+    if (!find_program(launcher.front())) launcher.front() = mpi == "mpich" ? "mpiexec" : "mpirun";
+    return launcher;
 }
 
 int start(const MpiRunArguments& arguments, const Words& program) {
@@ -59,14 +60,14 @@ int start(const MpiRunArguments& arguments, const Words& program) {
             settings.push_back(variable);
     }
     settings.push_back(std::string(kPreload) + preload);
-    Words words = words_of({.mpi = mpi,
-                            .ranks = ranks,
-                            .settings = settings,
-                            .program = program,
-                            .launcher = launcher_of(arguments, mpi)});
-    words.front() = need(find_program(words.front()));
-    become_program(words);  // so signals reach the launcher
-    fail(Status::environment, "cannot start {}: {}", words.front(), std::strerror(errno));
+    Words command = words_of({.mpi = mpi,
+                              .ranks = ranks,
+                              .settings = settings,
+                              .program = program,
+                              .launcher = launcher_of(arguments, mpi)});
+    command.front() = need(find_program(command.front()));
+    become_program(command);  // so signals reach the launcher
+    fail(Status::environment, "cannot start {}: {}", command.front(), std::strerror(errno));
 }
 
 }  // namespace
@@ -75,19 +76,20 @@ void add_mpi_run_command(CLI::App& app, const Words& program, int& exit_status) 
     CLI::App& command =
         add_command(app, "mpi-run", "start an MPI program whose collectives weft executes");
     const auto arguments = std::make_shared<MpiRunArguments>();
-    add_option(command, "-n", arguments->ranks, "ranks; default: as many as the launcher starts")
+    add_option(command, "-n", arguments->ranks, "number of ranks; default: the launcher decides")
         .within(1, 1'000'000);
     add_option(command, "--mpi", arguments->mpi,
-               "the MPI of the program, where ldd does not show it, such as for a script")
+               "the program's MPI; required if ldd cannot show it, for example for a script")
         .one_of({"openmpi", "mpich"});
     add_option(command, "--launcher", arguments->launcher,
-               "launcher and its options; default: srun in a Slurm job, else that of the MPI");
-    add_option(command, "-x", arguments->variables, "NAME=VALUE, a variable of the ranks")
+               "launcher command; default: srun in a Slurm job, else the MPI's launcher");
+    add_option(command, "-x", arguments->variables,
+               "environment variable of the ranks, as NAME=VALUE")
         .one_value_each();
     set_footer(
         command,
         "The first word that is neither an option nor the value of an option is the program;\n"
-        "-- may precede it. Exit status: that of the launcher, 2 for unusable arguments, 3 if\n"
+        "-- may precede it. Exit status: the launcher's; 2 for invalid arguments; 3 if\n"
         "the launcher or the layer is missing.");
     on_run(command, exit_status, [arguments, &program] {
         return run_command("weft mpi-run", [&] { return start(*arguments, program); });
