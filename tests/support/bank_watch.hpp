@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bank_watch.hpp - checks every write into a team's region, and reports early ones.
 //
-// Idea     The watch records the epochs and ticks of each team's calls. They are equal on all ranks,
-//          and each tick belongs to one call, so the tick of a put's flag identifies the put's
-//          call. A write for call e into a cell or slot of bank b is allowed only if its owner has
-//          completed every earlier call that used bank b. For a published cell, all its readers must
-//          have completed these calls. The watch records any other write as a violation.
+// Idea     The watch records the epochs and ticks of each team's calls. They are equal on all
+//          ranks, and each tick belongs to one call, so the tick of a put's flag identifies the
+//          put's call. A write for call e into a cell or slot of bank b is allowed only if its
+//          owner has completed every earlier call that used bank b. For a published cell, all its
+//          readers must have completed these calls. Any other write is recorded as a violation.
 // Why      A broken bank rule gives a wrong result only if the overwritten value is still needed.
 //          The watch reports every early write, even one without a visible effect.
 // Next     virtual_job.hpp feeds the watch; run/execute/window.hpp has the rule that it checks.

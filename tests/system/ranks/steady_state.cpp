@@ -42,7 +42,7 @@ class Measurement {
     explicit Measurement(Team world) : world_(world) {}
 
     /// Returns why a rank cannot count, or an empty text if all ranks can.
-    std::string reason() {
+    std::string skip_reason() {
         const std::string own =
             can_count_allocations()
                 ? system_calls_.reason()
@@ -101,16 +101,16 @@ class Measurement {
         world_.allreduce<std::int64_t>(system_calls_by_block, Op::sum);
         world_.allreduce<std::int64_t>(allocations_by_block, Op::sum);
         world_.allreduce<std::int64_t>(counts_by_number, Op::sum);
-        std::int64_t clean = 0;
-        std::int64_t allocations_in_all = 0;
+        std::int64_t blocks_without_system_calls = 0;
+        std::int64_t allocation_count = 0;
         for (std::size_t block = 0; block < kBlocks; ++block) {
-            clean += system_calls_by_block[block] == 0 ? 1 : 0;
-            allocations_in_all += allocations_by_block[block];
+            blocks_without_system_calls += system_calls_by_block[block] == 0 ? 1 : 0;
+            allocation_count += allocations_by_block[block];
         }
         return {{"blocks", kBlocks},
                 {"calls_per_block", calls},
-                {"blocks_without_system_calls", clean},
-                {"allocations", allocations_in_all},
+                {"blocks_without_system_calls", blocks_without_system_calls},
+                {"allocations", allocation_count},
                 {"system_calls", by_number(counts_by_number)}};
     }
 
@@ -123,13 +123,13 @@ int run() {
     Team world = runtime.world();
     lab::Json report;
     Measurement measurement(world);
-    bool right = true;
-    if (const std::string reason = measurement.reason(); !reason.empty()) {
+    bool correct = true;
+    if (const std::string reason = measurement.skip_reason(); !reason.empty()) {
         report["skipped"] = reason;
     } else {
         report["control"] = measurement.control();
         report["allreduce"] = measurement.measure(kShortCalls, [&] {
-            right = world.allreduce(0.5, Op::sum) == 0.5 * world.size() && right;
+            correct = world.allreduce(0.5, Op::sum) == 0.5 * world.size() && correct;
         });
         report["barrier"] = measurement.measure(kShortCalls, [&] { world.barrier(); });
         Memory memory(world, 2 * kLongCount * sizeof(double));
@@ -142,16 +142,16 @@ int run() {
         report["long_allreduce"] = measurement.measure(kLongCalls, [&] {
             world.allreduce(in.data(), out.data(), kLongCount, Type::float64, Op::sum);
         });
-        right = is_sum() && right;
+        correct = is_sum() && correct;
         if (world.rank() != 0) std::ranges::fill(out, 0);
         report["long_broadcast"] = measurement.measure(
             kLongCalls, [&] { world.broadcast(out.data(), kLongCount, Type::float64, 0); });
-        right = is_sum() && right;
+        correct = is_sum() && correct;
     }
-    report["right"] = right;
+    report["right"] = correct;
     if (world.rank() == 0) lab::print_json(report);
     runtime.finalize();
-    return right ? 0 : 1;
+    return correct ? 0 : 1;
 }
 
 }  // namespace

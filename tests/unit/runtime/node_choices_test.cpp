@@ -57,16 +57,17 @@ TEST(NodeChoices, ARankComputesAChoiceThatIsNotPublishedInTime) {
     });
     EXPECT_EQ(entry->algorithm, "ring");
     EXPECT_EQ(impatient.computed, 1);
-    EXPECT_EQ(impatient.get("key", {"tree", ""}).algorithm, "ring") << "published meanwhile";
+    EXPECT_EQ(impatient.get("key", {"tree", ""}).algorithm, "ring")
+        << "expected the choice of slow";
 }
 
 TEST(NodeChoices, LongTextsAndFailuresAreNotPublished) {
     Table table;
     RankOfNode first(table);
     RankOfNode second(table);
-    const std::string longest(NodeChoices::kEntryBytes, 'a');
-    first.get("long", {longest, ""});
-    EXPECT_EQ(second.get("long", {longest, ""}).algorithm, longest);
+    const std::string too_long(NodeChoices::kEntryBytes, 'a');
+    first.get("long", {too_long, ""});
+    EXPECT_EQ(second.get("long", {too_long, ""}).algorithm, too_long);
     EXPECT_EQ(second.computed, 1);
     const auto failed = first.choices.get(
         "failure", [] { return base::Result<ChoiceText>(base::fail(Status::argument, "none")); });
@@ -74,7 +75,7 @@ TEST(NodeChoices, LongTextsAndFailuresAreNotPublished) {
     EXPECT_EQ(second.get("failure", {"tree", ""}).algorithm, "tree");
 }
 
-TEST(NodeChoices, AFullTableLeavesAllChoicesRight) {
+TEST(NodeChoices, WithAFullTableRanksComputeTheirChoices) {
     Table table;
     RankOfNode first(table);
     RankOfNode second(table);
@@ -92,13 +93,15 @@ TEST(NodeChoices, AFullTableLeavesAllChoicesRight) {
 TEST(NodeChoices, AChooserReadsThePublishedChoice) {
     // The second chooser has other costs, so alone it would choose another algorithm.
     Table table;
-    plan::Machine slow_bytes = machine_over("");
-    slow_bytes.near.byte_fs *= 100'000;
+    constexpr Rank kRanks = 8;
+    constexpr const char* kProvider = "none";
+    plan::Machine slow_machine = machine_over("");
+    slow_machine.near.byte_fs *= 100'000;
     const Call call{.collective = Collective::allreduce, .count = 64};
     const auto text = [&](const Chooser& chooser) { return (*chooser.choose(call))->text; };
-    const Chooser first(machine_over(""), 8, nullptr, "none", {}, NodeChoices(table.bytes));
-    const Chooser second(slow_bytes, 8, nullptr, "none", {}, NodeChoices(table.bytes));
-    const Chooser alone(slow_bytes, 8, nullptr, "none", {});
+    const Chooser first(machine_over(""), kRanks, nullptr, kProvider, {}, NodeChoices(table.bytes));
+    const Chooser second(slow_machine, kRanks, nullptr, kProvider, {}, NodeChoices(table.bytes));
+    const Chooser alone(slow_machine, kRanks, nullptr, kProvider, {});
     EXPECT_NE(text(first), text(alone));
     EXPECT_EQ(text(second), text(first));
 }
