@@ -188,7 +188,8 @@ void define_neighbors(py::module_& module) {
         .def_property_readonly("sources", &NeighborsObject::sources, "Number of sources.")
         .def_property_readonly("destinations", &NeighborsObject::destinations,
                                "Number of destinations.")
-        .def_property_readonly("call", in_form(CallForm::blocking), "Blocking calls.")
+        .def_property_readonly("call", in_form(CallForm::blocking),
+                               "Blocking calls: each returns its result.")
         .def_property_readonly("start", in_form(CallForm::started),
                                "Started calls: each returns a Request in flight.")
         .def_property_readonly("prepare", in_form(CallForm::persistent),

@@ -110,11 +110,12 @@ CallNumbers numbers_of(const TeamState& team, Epoch epoch) {
 std::string to_text(const WaitingLane& lane, Rank job_rank) {
     if (!lane.text.empty()) return fmt::format("rank {}: {}", job_rank, lane.text);
     const std::string user_number = user_number_text(lane);
-    const std::uint32_t team = lane.team->setup.id;  // 0: the world
+    std::string algorithm = lane.program->program.algorithm;
+    if (lane.team->setup.id != 0)  // not the world
+        algorithm += fmt::format(" of team {}", lane.team->setup.id);
     const std::string text =
-        fmt::format("rank {}: {} {} {}epoch {} step {}: ", job_rank,
-                    lane.program->program.collective, lane.program->program.algorithm,
-                    team == 0 ? "" : fmt::format("of team {} ", team), lane.epoch, lane.step);
+        fmt::format("rank {}: {} {} epoch {} step {}: ", job_rank, lane.program->program.collective,
+                    algorithm, lane.epoch, lane.step);
     if (lane.peer < 0)
         return text + "waiting for earlier puts of its own to complete" + user_number;
     const Rank peer = lane.team->setup.job_ranks[lane.peer];
