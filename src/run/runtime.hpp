@@ -35,8 +35,8 @@ struct EngineOptions;
 class Runtime {
   public:
     /// Joins a job. `environment` has the form of `environ` and contains the settings. If
-    /// `bootstrap` is null, joins the launcher's job. Else some rank may fail, which `bootstrap`
-    /// then notes; after Bootstrap::finish_startup(), all ranks call begin_reports().
+    /// `bootstrap` is null, joins the launcher's job. Else the caller calls finish_startup() of
+    /// `bootstrap`, which fails if a rank has failed, and then begin_reports().
     [[nodiscard]] static base::Result<std::unique_ptr<Runtime>> create(
         const char* const* environment, std::unique_ptr<link::Bootstrap> bootstrap = nullptr);
     /// Prepares the reports of WEFT_TRACE. Collective.

@@ -37,14 +37,15 @@ Result<void> set_blocks(const run::Team& team, const CallArguments& arguments, C
 }
 
 /// Fails if an argument is WEFT_IN_PLACE that must be memory.
-Result<void> check_in_place(const run::Team& team, const CallArguments& arguments) {
+Result<void> check_in_place(const run::Team& team, const CallArguments& arguments,
+                            const void* given_out) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(arguments.collective);
     const bool in = arguments.in == WEFT_IN_PLACE;
-    const bool out = arguments.out == WEFT_IN_PLACE;
+    const bool out = given_out == WEFT_IN_PLACE;
     if (!traits.has_data() || (!in && !out)) return {};
     // lint: allow(variable): a macro of core.h
     constexpr std::string_view kInPlace = "WEFT_IN_PLACE";
-    if (traits.in_place == InPlace::never && arguments.in == arguments.out)  // a broadcast
+    if (traits.in_place == InPlace::never && arguments.in == given_out)  // a broadcast
         return fail(Status::argument, "the buffer is {}, expected memory", kInPlace);
     if (in && traits.in_place != InPlace::input)
         return fail(
@@ -89,17 +90,16 @@ void resolve_in_place(const run::Team& team, Call& call) {
 
 }  // namespace
 
-Result<Call> to_call(const run::Team& team, const CallArguments& given) {
-    CallArguments arguments = given;
+Result<Call> to_call(const run::Team& team, const CallArguments& arguments) {
     // A reduce ignores `out` on other ranks than the root.
-    if (arguments.collective == Collective::reduce && arguments.root != team.rank() &&
-        arguments.out == WEFT_IN_PLACE)
-        arguments.out = nullptr;
-    WEFT_TRY(check_in_place(team, arguments));
+    const bool ignores_out =
+        arguments.collective == Collective::reduce && arguments.root != team.rank();
+    void* const out = ignores_out && arguments.out == WEFT_IN_PLACE ? nullptr : arguments.out;
+    WEFT_TRY(check_in_place(team, arguments, out));
     const auto type = WEFT_TRY(type_of(arguments.type));
     Call call{.collective = arguments.collective,
               .in = arguments.in,
-              .out = arguments.out,
+              .out = out,
               .count = arguments.count,
               .type = type,
               .root = arguments.root};

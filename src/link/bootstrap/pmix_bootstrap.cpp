@@ -349,7 +349,7 @@ class PmixBootstrap final : public Bootstrap {
             const bool found = get_now(self_, kKey, earlier) == PMIX_SUCCESS;
             next = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
             // Under mpirun of Open MPI 4.1, fences of later programs sometimes never end. Its
-            // server does not show the second program what the first one has published.
+            // server hides the first program's keys from the second, so only a third is refused.
             if (found && !started_by_own_launcher())
                 return base::fail(Status::environment,
                                   "an earlier program of this job has used weft as rank {}; only "

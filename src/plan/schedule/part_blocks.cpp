@@ -125,7 +125,7 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
     }
 }
 
-/// Each rank's block of the part stands for the blocks of one or more ranks of the whole
+/// Each rank's block of the part represents the blocks of one or more ranks of the whole
 /// (blocks_of). For each unit, adds the unit at the same position in each of these blocks.
 void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;

@@ -34,7 +34,7 @@ struct CostedStep {
 /// Prices the steps of one program. The program and the models must outlive this object.
 class CostedSteps {
   public:
-    /// Of each loop, at most `iterations` iterations are executed.
+    /// Executes at most `iterations` iterations of each loop.
     CostedSteps(const Program& program, const BufferSize& size, const PutModels& models,
                 std::uint32_t iterations = ~0U);
 

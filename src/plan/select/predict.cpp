@@ -126,7 +126,7 @@ base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::si
 }
 
 std::size_t Prediction::steps_of_all(std::size_t most) {
-    // Generating a program takes as long as reading this number of its steps.
+    // To generate a program takes the time in which this number of its steps can be read.
     constexpr std::int64_t kStepsOfProgram = 4;
     constexpr std::size_t kRead = 2;  // ranks of each stratum whose programs are read
     const auto& last = programs_.of(size_ - 1);

@@ -86,7 +86,7 @@ class SharedWork {
         Time moving = 0;     ///< time of its messages, at both ends
         Time combining = 0;  ///< time of its reductions and copies
         Time crossing = 0;   ///< number, not time: local messages to other processors
-        Time elsewhere = 0;  ///< number of these whose bytes go to one receiver only
+        Time elsewhere = 0;  ///< number of the `crossing` messages with bytes for one receiver
         Time combined = 0;   ///< number of payloads that it reduces out of put targets
     };
 

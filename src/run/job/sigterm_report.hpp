@@ -57,7 +57,7 @@ class SigtermReport {
     StatusRequest unused_request_;  ///< without an entry: never set by the handler
 };
 
-/// What a StartWatch does.
+/// Options of a StartWatch.
 struct StartWatchOptions {
     Rank rank = 0;                ///< of this process, from the launcher's environment
     std::uint64_t report_ns = 0;  ///< time after which it reports that start-up waits; 0: never

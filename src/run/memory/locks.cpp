@@ -46,7 +46,8 @@ base::Result<Rank> Locks::home_of(std::string_view call, std::uint64_t* word) {
                              static_cast<std::uint64_t>(memory_.team_.size()));
 }
 
-/// Waits until no other thread of this rank uses the lock. Fails if there are no other threads.
+/// Waits until no other thread of this rank uses the lock. If only one thread makes calls, fails if
+/// this rank holds the lock.
 base::Result<void> Locks::enter(const std::uint64_t* word) {
     RealEngine& engine = memory_.services_.engine;
     const Turn::Hold hold = engine.take_turn();

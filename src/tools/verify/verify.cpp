@@ -208,7 +208,7 @@ std::string unfit_units(const VerifyInput& input) {
 }
 
 /// Returns the rank of another node whose memory a step reads, or writes other than by a put;
-/// kNoRank if there is none.
+/// else kNoRank.
 Rank accessed_remotely(const Layout& layout, const Program& program, const Step& step) {
     const auto is_remote = [&](Rank peer) { return !layout.near(peer, program.rank); };
     if (step.kind == StepKind::wait && (step.flags & kFromPublished) != 0 && is_remote(step.peer))
@@ -224,7 +224,8 @@ Rank accessed_remotely(const Layout& layout, const Program& program, const Step&
     return kNoRank;
 }
 
-/// Returns the first access to memory that a rank cannot reach; empty if there is none.
+/// Describes the first access to memory that a rank cannot reach. Returns an empty text if all
+/// ranks can reach all memory that they access.
 std::string unreachable(const VerifyInput& input) {
     if (!input.layout.is_given()) return {};
     for (const Program& program : input.programs) {

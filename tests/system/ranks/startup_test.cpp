@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Goal: the README shows the program hello.cpp, which works, and a job starts and ends quickly. A
-// job of weft run can run several programs in turn.
+// job of weft run can run several programs, one after another.
 // Method: compare the texts; time 20 launches. The fastest launch must take less than 0.1 s. The
 // median may take 2 s, because the machine may be busy.
 #include <fmt/format.h>

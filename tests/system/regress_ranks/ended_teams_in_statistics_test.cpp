@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: WEFT_STATS and WEFT_TRACE showed calls of new teams under the names of other calls, after a
 // team had ended and its memory was reused.
-// Method: one call on each of many teams in turn, each ended before the next; count the rows.
+// Method: make many teams, each with one call, and end each before the next; count the calls.
 #include <gtest/gtest.h>
 
 #include <sstream>

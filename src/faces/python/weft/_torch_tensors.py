@@ -117,7 +117,7 @@ def joined(tensors):
 
 
 class ContiguousTargets:
-    """Contiguous tensors for the results of a call in several tensors. finish() copies to those that are strided."""
+    """Contiguous tensors for results in several tensors. finish() copies the results to strided tensors."""
 
     def __init__(self, tensors):
         self.tensors = tensors
