@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// keys.hpp - registration keys of one endpoint, if weft chooses them, and seals of immediates.
+// keys.hpp - registration keys of one endpoint, if weft chooses them.
 //
 // Idea     A process that can reach this rank over the network can write to a region whose address
 //          and key it knows. So keys are random, with all bits that the provider allows. Ranks
 //          learn them from cards. Exception: keys are 1, 2, ... if the profile requests small keys,
 //          or if keys have fewer than four bytes, too few for a secret.
-//          libfabric's TCP providers accept a write of 0 bytes without a key, and deliver its
-//          immediate. So the unused high bits of immediates contain a secret, the *seal*. Ranks
-//          compute the seal from a random key on the target's card. The target drops immediates
-//          with another seal. Seals need random keys of 8 bytes, and immediates of 8 bytes.
-// Holds    The seal has bits 32 to 62 of an immediate, or bits 43 to 62 if bit 63 (kHasPayload) is
-//          set.
-// Next     docs/security.md for possible actions of foreign processes.
+// Next     seals.hpp, whose secrets depend on keys; docs/security.md for what foreign processes can
+//          do.
 #pragma once
 
 #include <algorithm>
@@ -51,29 +46,6 @@ namespace weft::link {
             keys.push_back(key);
     }
     return keys;
-}
-
-inline constexpr unsigned kPayloadBitsMax = 43;  ///< bits of Put::immediate; the seal is above
-
-/// Returns the mask of the seal's bits in this immediate.
-[[nodiscard]] constexpr std::uint64_t seal_mask(std::uint64_t immediate) noexcept {
-    const unsigned free_from = (immediate & kHasPayload) != 0 ? kPayloadBitsMax : 32;
-    return (kHasPayload - 1) >> free_from << free_from;
-}
-
-/// Returns the seal of a target. key: the key of PortCard::landing.
-[[nodiscard]] constexpr std::uint64_t seal_of(std::uint64_t key) noexcept {
-    return base::mix(key ^ 0x5ea1'5ea1'5ea1'5ea1);
-}
-
-[[nodiscard]] constexpr std::uint64_t sealed(std::uint64_t immediate, std::uint64_t seal) noexcept {
-    return immediate | (seal & seal_mask(immediate));
-}
-[[nodiscard]] constexpr bool has_seal(std::uint64_t immediate, std::uint64_t seal) noexcept {
-    return ((immediate ^ seal) & seal_mask(immediate)) == 0;
-}
-[[nodiscard]] constexpr std::uint64_t unsealed(std::uint64_t immediate) noexcept {
-    return immediate & ~seal_mask(immediate);
 }
 
 }  // namespace weft::link

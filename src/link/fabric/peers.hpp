@@ -15,8 +15,8 @@
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"
 #include "link/fabric/endpoint.hpp"
-#include "link/fabric/keys.hpp"
 #include "link/fabric/regions.hpp"
+#include "link/fabric/seals.hpp"
 
 namespace weft::link {
 
@@ -53,6 +53,13 @@ struct RdmaWrite {
     std::size_t registered = Regions::kNoSource;  ///< number of the registered source
     std::uint32_t* pending = nullptr;             ///< Put::pending, or nullptr
 };
+
+/// Returns libfabric's flags for a put of this kind.
+[[nodiscard]] inline std::uint64_t flags_of(PutKind kind) {
+    constexpr std::uint64_t kFlags[] = {0, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE,
+                                        FI_FENCE | FI_DELIVERY_COMPLETE};
+    return kFlags[static_cast<std::size_t>(kind)];  // in the order of PutKind
+}
 
 class Peers {
   public:

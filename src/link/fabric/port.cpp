@@ -18,18 +18,6 @@ namespace {
 constexpr std::size_t kBatch = 16;  // largest number of completions read by one call
 constexpr auto kDrainLimit = std::chrono::seconds(2);  // longest wait when a port is closed
 
-std::uint64_t flags_of(PutKind kind) {
-    constexpr std::uint64_t kFlags[] = {0, FI_REMOTE_CQ_DATA, FI_DELIVERY_COMPLETE,
-                                        FI_FENCE | FI_DELIVERY_COMPLETE};
-    return kFlags[static_cast<std::size_t>(kind)];  // in the order of PutKind
-}
-
-/// Returns true if weft chooses random keys that are too long to guess.
-bool has_secret_keys(const Found& found) {
-    return !found.grant.provider_keys && found.grant.key_bytes >= sizeof(std::uint64_t) &&
-           !found.profile.small_keys;
-}
-
 }  // namespace
 
 Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found& found,
@@ -37,7 +25,7 @@ Port::Port(const FabricMemory& memory, const FabricOptions& options, const Found
     : facts_(std::move(facts)),
       rank_(options.rank),
       text_addresses_(found.info->addr_format == FI_ADDR_STR),
-      seals_(has_secret_keys(found) && found.grant.immediate_bytes >= sizeof(std::uint64_t)),
+      seals_(found.grant, found.profile),
       writes_empty_(found.profile.writes_empty),
       unsignaled_max_(found.profile.unsignaled_small_puts ? kUnsignaledPuts : 0),
       in_flight_per_peer_max_(static_cast<std::uint32_t>(puts_per_peer(options))),
@@ -53,7 +41,7 @@ base::Result<void> Port::start(std::size_t receives) {
     if (receives != 0) {
         receives_.resize(receives);
         check_receives(receives_.post_missing(*endpoint_.handle));
-        if (failure_) return *failure_;
+        if (failures_.port) return *failures_.port;
     }
     if (auto done = regions_.open(facts_.remote.reads && facts_.counters == 0); !done) return done;
     if (facts_.counters != 0) {
@@ -69,7 +57,7 @@ base::Result<void> Port::start(std::size_t receives) {
                         .landing = regions_.landing_view(),
                         .endpoint = *name,
                         .section_keys = static_cast<std::uint32_t>(regions_.section_keys())};
-    own_seal_ = seal_of(card.landing.key);
+    seals_.set_own(card.landing.key);
     card_ = encode_card(card);
     return {};
 }
@@ -89,7 +77,7 @@ Port::~Port() {
 void Port::set_peer(Rank rank, std::span<const std::byte> address) {
     WEFT_CHECK(rank >= 0 && static_cast<std::size_t>(rank) < peers_.size(), rank, peers_.size());
     const auto card = accept_card(rank, address, card_, facts_.provider, text_addresses_);
-    if (!card) return fail(card.failure());
+    if (!card) return failures_.store(card.failure());
     peers_.set(rank, *card);
     if (facts_.endpoint_file) static_cast<void>(ready(peers_[rank], rank));  // maps the peer's file
 }
@@ -187,7 +175,7 @@ base::Post Port::put_flagged(RemotePort& peer, const RemoteTarget& target,
                        .iov_count = count,
                        .rma_iov = targets.data(),
                        .rma_iov_count = targets.size(),
-                       .data = sealed_for(peer, put.immediate)};
+                       .data = seals_.add(put.immediate, peer.seal)};
     const std::uint64_t flags = FI_REMOTE_CQ_DATA | (injected ? FI_INJECT : 0U);
     std::uint32_t* const pending = copied_at_once ? nullptr : put.pending;
     return post_message(peer, put.peer, message, flags, put.bytes, pending) != nullptr
@@ -217,12 +205,12 @@ base::Post Port::inject(RemotePort& peer, Rank rank, const RdmaWrite& write) noe
     }
     fid_ep* const endpoint = endpoint_.handle.get();
     const bool with_immediate = (write.flags & FI_REMOTE_CQ_DATA) != 0;
-    const ssize_t code = with_immediate
-                             ? fi_inject_writedata(endpoint, write.source, write.bytes,
-                                                   sealed_for(peer, write.immediate), peer.address,
-                                                   write.target.address, write.target.key)
-                             : fi_inject_write(endpoint, write.source, write.bytes, peer.address,
-                                               write.target.address, write.target.key);
+    const ssize_t code =
+        with_immediate ? fi_inject_writedata(endpoint, write.source, write.bytes,
+                                             seals_.add(write.immediate, peer.seal), peer.address,
+                                             write.target.address, write.target.key)
+                       : fi_inject_write(endpoint, write.source, write.bytes, peer.address,
+                                         write.target.address, write.target.key);
     const base::Post posted = record_post(code, write.bytes, rank);
     if (posted == base::Post::posted) ++peer.unsignaled;
     return posted;
@@ -241,8 +229,8 @@ base::Post Port::post_unregistered(RemotePort& peer, Rank rank, RdmaWrite write,
         write.source = write.staged;
         write.desc = regions_.buffer_desc();
     } else {
-        write.registered =
-            regions_.register_source({const_cast<std::byte*>(write.source), write.bytes}, failure_);
+        write.registered = regions_.register_source(
+            {const_cast<std::byte*>(write.source), write.bytes}, failures_.port);
         if (write.registered == Regions::kNoSource) return base::Post::again;
         write.desc = regions_.source_desc(write.registered);
     }
@@ -262,7 +250,7 @@ base::Post Port::post(RemotePort& peer, Rank rank, const RdmaWrite& write) noexc
                        .iov_count = 1,
                        .rma_iov = &target,
                        .rma_iov_count = 1,
-                       .data = sealed_for(peer, write.immediate)};
+                       .data = seals_.add(write.immediate, peer.seal)};
     Transfer* const transfer =
         post_message(peer, rank, message, write.flags, write.bytes, write.pending);
     if (transfer == nullptr) return base::Post::again;
@@ -300,7 +288,7 @@ base::Post Port::record_post(ssize_t code, std::size_t bytes, Rank rank, bool re
     if (code != -FI_EAGAIN) {
         const auto what = fmt::format("{} of {} bytes {} rank {}", reads ? "read" : "write", bytes,
                                       reads ? "from" : "to", rank);
-        fail(rank, {Status::peer, endpoint_.failure(what, static_cast<int>(code)).text});
+        failures_.store(rank, {Status::peer, endpoint_.failure(what, static_cast<int>(code)).text});
     }
     return base::Post::again;
 }
@@ -347,8 +335,6 @@ base::Post Port::post_read(RemotePort& peer, const RemoteTarget& from,
 
 // --- completions ---------------------------------------------------------------------------------
 
-/// Also drops failures of unknown peers, because providers report closed connections without the
-/// peer. If another peer is the cause, the next transfer with that peer fails again.
 void Port::lose(Rank rank) noexcept {
     RemotePort& peer = peers_[rank];
     if (peer.lost) return;
@@ -365,13 +351,12 @@ void Port::lose(Rank rank) noexcept {
         else
             transfers_.lose(transfer);
     }
-    peer_failures_.erase(rank);
-    peer_failures_.erase(kAnyPeer);
+    failures_.drop(rank);
 }
 
 void Port::cancel() noexcept {
     if (endpoint_.handle == nullptr) return;
-    fail(base::fail(Status::peer, "the endpoint was closed after a failure"));
+    failures_.store(base::fail(Status::peer, "the endpoint was closed after a failure"));
     transfers_.cancel();
     regions_.close();
     endpoint_.handle.reset();
@@ -424,8 +409,8 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
         } else if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
             if (!receives_.empty())
                 check_receives(receives_.renew(*endpoint_.handle, entry.op_context));
-            if (!seals_ || has_seal(entry.data, own_seal_))
-                immediates[arrived++] = seals_ ? unsealed(entry.data) : entry.data;
+            if (seals_.accepts(entry.data))
+                immediates[arrived++] = seals_.remove(entry.data);
             else  // a process outside the job guesses seals; the delay limits its attempts
                 std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
@@ -436,27 +421,18 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
 /// Stores the failure that fi_cq_read() has reported with `code`. A failed transfer stays in flight
 /// for its caller until lose() or cancel(), because its data is neither delivered nor read.
 void Port::handle_error(ssize_t code) noexcept {
-    if (code != -FI_EAVAIL) return fail(endpoint_.failure("fi_cq_read", static_cast<int>(code)));
+    if (code != -FI_EAVAIL)
+        return failures_.store(endpoint_.failure("fi_cq_read", static_cast<int>(code)));
     const auto failed = endpoint_.read_error();
-    if (!failed) return fail(failed.failure());
+    if (!failed) return failures_.store(failed.failure());
     if (failed->text.empty()) return;
-    Transfer* transfer = transfers_.find(failed->context);
-    const std::string what = transfer != nullptr ? fmt::format("transfer of {} bytes with rank {}",
-                                                               transfer->bytes, transfer->peer)
-                             : (failed->flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0
-                                 ? std::string("arrival of a put")
-                                 : std::string("connection or operation of the provider");
-    fail(transfer != nullptr ? transfer->peer : kAnyPeer,
-         base::fail(Status::peer, "{} failed: {}", what, failed->text));
-    if (transfer == nullptr) return;
-    if (transfer->lost || peers_[transfer->peer].lost)
-        finish(*transfer);
-    else
-        transfer->failed = true;
-}
-
-void Port::check_receives(ssize_t code) noexcept {
-    if (code != 0) fail(endpoint_.failure("fi_recv", static_cast<int>(code)));
+    Transfer* const transfer = transfers_.find(failed->context);
+    const auto failure =
+        base::fail(Status::peer, "{} failed: {}", described(*failed, transfer), failed->text);
+    if (transfer == nullptr) return failures_.store(PortFailures::kUnknownPeer, failure);
+    if (transfer->lost || peers_[transfer->peer].lost) return finish(*transfer);
+    transfer->failed = true;
+    failures_.store(transfer->peer, failure);
 }
 
 }  // namespace weft::link

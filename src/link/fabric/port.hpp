@@ -23,7 +23,6 @@
 
 #include <rdma/fi_rma.h>
 
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,7 +33,9 @@
 #include "link/fabric/fabric.hpp"
 #include "link/fabric/keys.hpp"
 #include "link/fabric/peers.hpp"
+#include "link/fabric/port_failures.hpp"
 #include "link/fabric/regions.hpp"
+#include "link/fabric/seals.hpp"
 #include "link/fabric/transfers.hpp"
 
 namespace weft::link {
@@ -79,8 +80,7 @@ class Port final : public FabricPort {
     [[nodiscard]] std::uint64_t writes() const noexcept override { return writes_; }
     [[nodiscard]] std::size_t in_flight() const noexcept override { return transfers_.in_flight(); }
     [[nodiscard]] const base::Failure* failure() const noexcept override {
-        if (failure_ || peer_failures_.empty()) return failure_ ? &*failure_ : nullptr;
-        return &peer_failures_.begin()->second;
+        return failures_.first();
     }
 
   private:
@@ -88,7 +88,7 @@ class Port final : public FabricPort {
     [[nodiscard]] bool ready(RemotePort& peer, Rank rank) noexcept {
         if (endpoint_.handle == nullptr) [[unlikely]]
             return false;
-        return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failure_);
+        return peer.address != FI_ADDR_UNSPEC || peers_.resolve(peer, rank, failures_.port);
     }
     /// Returns FI_MORE for a put that another one follows, if the provider batches posts. It holds
     /// the write until another write follows: returns 0 if the limits leave no room for that write.
@@ -127,30 +127,18 @@ class Port final : public FabricPort {
                                        const base::Read& read) noexcept;
     [[nodiscard]] base::Post record_post(ssize_t code, std::size_t bytes, Rank rank,
                                          bool reads = false) noexcept;
-    [[nodiscard]] std::uint64_t sealed_for(const RemotePort& peer, std::uint64_t immediate) const {
-        return seals_ ? sealed(immediate, peer.seal) : immediate;
-    }
     void finish(Transfer& transfer) noexcept;
     std::size_t handle_entries(std::span<const fi_cq_data_entry> entries,
                                std::span<std::uint64_t> immediates) noexcept;
     void handle_error(ssize_t code) noexcept;
-    void check_receives(ssize_t code) noexcept;
-    void fail(base::Failure failure) noexcept {
-        if (!failure_) failure_ = std::move(failure);
+    void check_receives(ssize_t code) noexcept {
+        if (code != 0) failures_.store(endpoint_.failure("fi_recv", static_cast<int>(code)));
     }
-    /// Stores the failure of a transfer with a peer (kAnyPeer: unknown), unless the peer is lost.
-    void fail(Rank peer, base::Failure failure) noexcept {
-        if (peer == kAnyPeer || !peers_[peer].lost)
-            peer_failures_.try_emplace(peer, std::move(failure));
-    }
-
-    static constexpr Rank kAnyPeer = -1;
 
     FabricFacts facts_;
     Rank rank_;
     bool text_addresses_;  ///< endpoint addresses are text of any length
-    bool seals_;           ///< immediates are sealed (keys.hpp)
-    std::uint64_t own_seal_ = 0;
+    Seals seals_;
     bool writes_empty_;             ///< a put may carry an immediate without data
     std::uint32_t unsignaled_max_;  ///< small puts to a peer between two signaled ones; may be 0
     std::uint32_t in_flight_per_peer_max_;
@@ -160,8 +148,7 @@ class Port final : public FabricPort {
     Transfers transfers_;
     Receives receives_;
     std::vector<std::byte> card_;  ///< see address()
-    std::optional<base::Failure> failure_;
-    std::map<Rank, base::Failure> peer_failures_;  ///< first failure of transfers with each peer
+    PortFailures failures_;
     Endpoint endpoint_;
     Regions regions_;  ///< declared after the endpoint, so that it is closed first
     Peers peers_;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/copy.hpp"
@@ -128,6 +129,15 @@ class Transfers {
     std::size_t copied_bytes_;
     std::unique_ptr<std::byte[]> copies_;  ///< copied_bytes_ bytes for each transfer
 };
+
+/// Returns a noun phrase for messages. transfer: the failed operation; nullptr: not this port's.
+[[nodiscard]] inline std::string described(const FailedOperation& failed,
+                                           const Transfer* transfer) {
+    if (transfer != nullptr)
+        return fmt::format("transfer of {} bytes with rank {}", transfer->bytes, transfer->peer);
+    const bool arrival = (failed.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0;
+    return arrival ? "arrival of a put" : "connection or operation of the provider";
+}
 
 /// Receives without a buffer, which immediates consume on some providers (FI_RX_CQ_DATA).
 class Receives {

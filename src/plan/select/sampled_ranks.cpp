@@ -15,8 +15,6 @@ namespace {
 constexpr std::size_t kStepsOfWhole = 24'000;  ///< limit of steps of a complete sample
 constexpr std::size_t kRanksMin = 3;           ///< least ranks of a sample for full()
 constexpr std::size_t kRanksMax = 64;          ///< most ranks of a sample of a large team
-/// Number of blocks of a program that take as long to read as a step.
-constexpr std::size_t kBlocksOfStep = 3;
 constexpr std::size_t kHopsMax = 48;
 constexpr Rank kNodeMax = 32;  ///< most ranks of a node that is sampled completely
 /// A sample of ends has at most kEnds ranks, and gets no further rank after kStepsOfEnds steps.
@@ -34,17 +32,6 @@ Rank spread_rank(std::int64_t i, Rank size) {
 }
 
 }  // namespace
-
-std::uint32_t iterations_of(const Program& program) {
-    std::uint32_t most = 1;
-    for (const Step& step : program.steps)
-        if (step.kind == StepKind::loop) most = std::max(most, program.repeats(step));
-    return most;
-}
-
-std::size_t steps_to_read(const Program& program) {
-    return program.steps.size() + program.blocks.size() / kBlocksOfStep;
-}
 
 SampledRanks::SampledRanks(Programs& programs, Rank size, const BufferSize& buffer,
                            const PutModels& models)

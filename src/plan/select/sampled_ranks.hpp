@@ -15,13 +15,13 @@
 
 #include <functional>
 #include <limits>
-#include <map>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "base/result.hpp"
 #include "plan/select/predict.hpp"
+#include "plan/select/programs.hpp"
 #include "plan/select/sample_run.hpp"
 
 namespace weft::plan {
@@ -30,30 +30,6 @@ namespace weft::plan {
 inline constexpr Rank kWholeTeam = 130;
 /// Number of steps of a sample.
 inline constexpr std::size_t kStepsOfSample = 12'000;
-
-/// Returns the time to read the program, as a number of steps. Loops count once.
-[[nodiscard]] std::size_t steps_to_read(const Program& program);
-
-/// Returns the largest number of iterations of a loop of the program.
-[[nodiscard]] std::uint32_t iterations_of(const Program& program);
-
-/// Generates the program of each rank once.
-class Programs {
-  public:
-    explicit Programs(const ProgramGenerator& program_of) : program_of_(program_of) {}
-    [[nodiscard]] const base::Result<Program>& of(Rank rank) {
-        const auto found = known_.find(rank);
-        return found != known_.end() ? found->second
-                                     : known_.emplace(rank, program_of_(rank)).first->second;
-    }
-
-    /// Generates a program that is needed only once.
-    [[nodiscard]] base::Result<Program> once(Rank rank) const { return program_of_(rank); }
-
-  private:
-    const ProgramGenerator& program_of_;
-    std::map<Rank, base::Result<Program>> known_;
-};
 
 class SampledRanks {
   public:
