@@ -22,8 +22,8 @@ template <class Number>
     return static_cast<std::uint32_t>(number);
 }
 
-/// Kinds of buffers. The first three, also called *vectors*, are cut into the program's units
-/// (partition.hpp). The others hold payloads.
+/// Kinds of buffers. The first three are cut into the program's units (partition.hpp). The others
+/// hold payloads.
 enum class Buffer : std::uint8_t {
     input,      ///< the caller's buffer to read
     output,     ///< the caller's buffer to fill; may be the same memory as input
@@ -39,9 +39,9 @@ inline constexpr std::array<std::string_view, 6> kBufferNames{"input", "output",
 /// `advance` with each segment.
 ///
 /// A payload (slot, published, mapped) holds the units of its source, packed in their order.
-/// `origin` is its first unit. If its units are consecutive, unit u follows the bytes of the units
-/// origin .. u - 1. If it was put from several blocks, the reader's list of blocks names the same
-/// units in the same order.
+/// `origin` is the payload's first unit. If the units are consecutive, unit u follows the bytes of
+/// the units origin .. u - 1. If it was put from several blocks, the reader's list of blocks names
+/// the same units in the same order.
 struct Block {
     Buffer buffer = Buffer::input;
     Rank peer = kNoRank;       ///< published, mapped: owner of the memory

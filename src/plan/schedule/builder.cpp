@@ -126,11 +126,11 @@ void Builder::begin_loop(std::uint32_t times) {
 void Builder::end_loop() {
     WEFT_CHECK(open_loop_ >= 0);
     const auto start = static_cast<std::size_t>(open_loop_);
-    const std::size_t body = program_.steps.size() - start - 1;
-    if (body == 0)
+    const std::size_t body_steps = program_.steps.size() - start - 1;
+    if (body_steps == 0)
         program_.steps.pop_back();
     else
-        program_.steps[start].signal = as_u32(body);  // a loop has the number of its steps here
+        program_.steps[start].signal = as_u32(body_steps);
     open_loop_ = -1;
 }
 

@@ -13,19 +13,20 @@ constexpr std::size_t kEntriesMin = 256;      // smallest number of entries of a
 
 __extension__ using Wide = unsigned __int128;
 
-/// Returns a hash of two products of 128 bits, so that every bit of a block affects the result.
+/// Returns a hash of two products of 128 bits, so that every bit of a block affects the result. The
+/// constants are arbitrary.
 inline std::uint32_t hash_of(const Block& block) {
     const auto pair = [](std::uint64_t high, std::uint64_t low) { return high << 32 | low; };
     const std::uint64_t kind = pair(static_cast<std::uint64_t>(block.buffer), as_u32(block.peer));
-    const Wide place =
+    const Wide position =
         Wide{kind ^ 0x9e3779b97f4a7c15U} * (pair(block.index, block.first) ^ 0xd1342543de82ef95U);
     const Wide extent = Wide{pair(block.count, block.stride) ^ 0xaf251af3b0f025b5U} *
                         (pair(block.origin, block.advance) ^ 0xe7037ed1a0b428dbU);
-    const Wide both = place + extent;
-    return as_u32((both >> 64) ^ both ^ (both >> 32));
+    const Wide sum = position + extent;
+    return as_u32((sum >> 64) ^ sum ^ (sum >> 32));
 }
 
-/// Compares the fields that differ most often first.
+/// Compares first the fields that differ most often.
 bool are_equal(const Block& a, const Block& b) {
     return a.first == b.first && a.index == b.index && a.buffer == b.buffer && a.count == b.count &&
            a.origin == b.origin && a.peer == b.peer && a.stride == b.stride &&

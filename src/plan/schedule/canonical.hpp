@@ -4,8 +4,7 @@
 // Idea     Programs with equal steps may have their lists of blocks at different positions of the
 //          table. In the canonical table, lists are in the order in which steps name them, target
 //          before source. A list that is equal to a run of blocks in the table is not added again:
-//          it is *interned*. A program may disable this search, which takes up to a quarter of the
-//          time of generation (Program::repeats_blocks).
+//          it is *interned*. A program may omit this search (Program::repeats_blocks).
 // Holds    canonical() changes only the positions of lists. Programs from the builder and the
 //          parser are canonical, unless they repeat blocks.
 #pragma once

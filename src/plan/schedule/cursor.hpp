@@ -16,7 +16,7 @@ struct Cursor {
     std::uint32_t segment = 0;    ///< iteration of the open loop, from 0
     std::uint32_t loop_body = 0;  ///< first step of the open loop
     std::uint32_t loop_end = 0;   ///< one past the last step of the open loop; 0: no loop is open
-    std::uint32_t repeats = 1;    ///< iterations of the open loop; without one: Program::segments
+    std::uint32_t repeats = 1;    ///< iterations of the open loop; if none: Program::segments
     std::uint32_t start = 0;      ///< Lane::start: first segment of each loop
     std::uint32_t stride = 1;     ///< Lane::stride: distance between segments of a loop
 

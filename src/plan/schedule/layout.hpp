@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // layout.hpp - node of each rank of a team.
 //
-// Idea     Nodes are numbered in the order of their first ranks. A rank's local number is its
-//          index among the ranks of its node. If all nodes have the same number of consecutive
-//          ranks, this number describes the layout. If the ranks of each node are consecutive, the
-//          first rank of each node describes the layout. Otherwise it is a table of all ranks.
+// Idea     Nodes are numbered in the order of their first ranks. A rank's local number is its index
+//          among the ranks of its node. If all nodes have equal numbers of consecutive ranks (the
+//          last node may have fewer), that number describes the layout. If the numbers differ, but
+//          the ranks of each node are consecutive, the first ranks of the nodes describe it.
+//          Otherwise a table of all ranks does.
 // Why      Each rank generates its node-aware program from the layout. The layout must be equal on
 //          all ranks and cheap to copy.
 // Holds    A value type: copies share the table, which is immutable.

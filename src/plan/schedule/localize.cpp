@@ -66,7 +66,7 @@ class Localizer {
         if (step.kind == StepKind::wait && is_shared(step)) {
             kept.flags |= kFromPublished;
         } else {
-            // A put to a remote peer; no later pass may publish its data.
+            // No later pass may publish the data of a shared put to a remote peer.
             kept.flags &= static_cast<std::uint8_t>(~kShared);
         }
     }

@@ -23,7 +23,8 @@ bool can_spread(const Program& program) {
                block.origin != block.first;
     });
     return !starts_inside_payload && std::ranges::none_of(program.steps, [&](const Step& step) {
-        // A put has one target block. A slot lacks the gaps that spanning_block() exposes.
+        // The target of a put must stay one block. An exposed slot would hold packed units, without
+        // the gaps of spanning_block().
         if (step.kind == StepKind::put) return step.target.count != 0;
         return step.kind == StepKind::expose &&
                program.blocks[step.source.start].buffer == Buffer::slot;
@@ -130,12 +131,12 @@ void PartBlocks::widen(Block block, std::vector<Block>& blocks) const {
 void PartBlocks::add_represented(const Block& block, std::vector<Block>& blocks) const {
     const std::uint32_t factor = place_.factor;
     const std::uint32_t block_units = own_.units / as_u32(own_.size);
-    bool can_extend = false;  // the next unit may be joined to the last block of the list
+    bool can_extend = false;  // the next unit may extend the last block of the list
     for (std::uint32_t i = 0; i < block.count; ++i) {
         const std::uint32_t unit = block.first + i * block.stride;
         const Represented& represented = represented_by(unit / block_units);
         const bool strided = represented.stride > 1 && factor == 1;
-        // Keeps the distance from the payload's start. splice() rejects it for other blocks.
+        // Keeps the distance from the payload's start. splice() rejects blocks that cannot keep it.
         const bool keeps_origin = i == 0 && block.stride == 1 && part_.blocks_max == 1;
         for (const Rank rank : represented.ranks) {
             const std::uint32_t first = (as_u32(rank) * block_units + unit % block_units) * factor;

@@ -3,7 +3,7 @@
 //
 // Idea     The part's buffers, slots and ranks get the numbers that they have in the whole. A unit
 //          of the part becomes units of the whole in one of three ways:
-//          - if the part cuts the vector: `factor` adjacent units;
+//          - if the part cuts the whole buffer: `factor` adjacent units;
 //          - if the part cuts each block: units of the blocks that the unit's block represents
 //            (SplicePart::blocks_of);
 //          - *spread*: the units from u * factor on of every block of the whole. Then segment s of
@@ -24,8 +24,8 @@ struct PartPlace {
     std::uint32_t slot_first = 0;     ///< number of the part's first slot
     std::uint32_t scratch_first = 0;  ///< number of the part's first scratch buffer
     std::uint32_t factor = 1;         ///< adjacent units of the whole that a unit becomes
-    std::uint32_t blocks = 0;         ///< spread units: blocks of the whole; else 0
-    std::uint32_t block_units = 0;    ///< units of each block of the whole
+    std::uint32_t blocks = 0;       ///< number of blocks over which units are spread; 0: not spread
+    std::uint32_t block_units = 0;  ///< number of units of each block of the whole
 };
 
 /// Returns true if the units of a program with segments can be spread.

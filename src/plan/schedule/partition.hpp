@@ -9,8 +9,8 @@ namespace weft::plan {
 
 /// Units of a buffer. Units of a uniform buffer differ by at most one element: unit u starts at
 /// element floor(u * elements / units). An uneven buffer consists of consecutive blocks of given
-/// sizes, each with the same number of units. These have `unit_elements` elements until the block
-/// ends.
+/// sizes, each with the same number of units. The units of a block have `unit_elements` elements
+/// each, up to the end of the block.
 class Partition {
   public:
     Partition(std::uint64_t elements, std::uint32_t units)
@@ -18,8 +18,8 @@ class Partition {
           units_(units),
           unit_size_(units > 0 && elements % units == 0 ? elements / units : 0) {}
     /// Constructs an uneven partition. `counts`: elements of each block. `units`: units of all
-    /// blocks. `unit_elements`: elements of a unit, enough for the largest block; 0: a block is one
-    /// unit.
+    /// blocks. `unit_elements`: elements of a unit, so that the units of a block can hold the
+    /// largest block; 0: a block is one unit.
     Partition(const std::vector<std::uint64_t>& counts, std::uint32_t units,
               std::uint64_t unit_elements);
 

@@ -36,7 +36,7 @@ struct Program {
     Rank size = 1;            ///< number of ranks of the team; same
     Rank root = kNoRank;      ///< kNoRank if the collective has no root; same
     std::uint32_t units = 1;  ///< number of units of each buffer; 0: no data; same
-    /// Iterations of a loop by default; 1: no loop. A number has a signal for each segment. Same.
+    /// Default number of iterations of loops; 1: no loop. Each segment has its own signals. Same.
     std::uint32_t segments = 1;
     std::uint32_t depth = 1;  ///< copies of each slot; segment s uses copy s mod depth; same
     /// Numbers of slots, signals and published cells are below this limit. Same.
@@ -46,11 +46,12 @@ struct Program {
     std::vector<std::uint32_t> slot_capacity;
     std::uint32_t scratch = 0;   ///< number of scratch buffers
     bool synchronizing = false;  ///< a rank completes only after all ranks have entered; same
-    /// Only the sender and the receiver of a message know its size. Units and counts are this
-    /// rank's own. Slots with a capacity share a bank evenly, regardless of a unit's size. Same.
+    /// Only the sender and the receiver of a message know the size; each rank has its own `units`
+    /// and `unit_counts`. Slots with a capacity share a bank evenly, regardless of a unit's size.
+    /// Same.
     bool pairwise = false;
-    /// Lists of blocks are not interned (canonical.hpp), which makes generation faster. For
-    /// programs that are read only once.
+    /// Lists of blocks are not interned (canonical.hpp): generation is faster, for programs that
+    /// are read only once.
     bool repeats_blocks = false;
     /// Uneven buffers: number of elements of each rank's block, all with the same number of units.
     /// Else empty.

@@ -67,7 +67,7 @@ class Splicer {
   private:
     /// Sets the number of units: a multiple of every part's units, and equal in all segments.
     base::Result<void> cut_units() {
-        constexpr std::uint64_t kUnitNumbers = std::numeric_limits<std::uint32_t>::max();
+        constexpr std::uint64_t kUnitsLimit = std::numeric_limits<std::uint32_t>::max();
         std::uint64_t units_max = kUnitsMax;
         std::uint64_t units = 1;  // units of a segment
         for (const SplicePart& part : parts_)
@@ -78,13 +78,13 @@ class Splicer {
                 const Program& shape = *shape_pointer;
                 if (part.bare || shape.units == 0) continue;
                 const std::uint64_t whole = units_in_whole(part, shape);
-                if (units_max <= kUnitNumbers)
+                if (units_max <= kUnitsLimit)
                     units = std::lcm(units, whole / std::gcd(whole, shape.segments));
-                if (units * program_.segments > units_max || units_max > kUnitNumbers)
+                if (units * program_.segments > units_max || units_max > kUnitsLimit)
                     return base::fail(Status::argument,
                                       "the parts cut the buffer into {} units, the limit is {}",
                                       std::max(units * program_.segments, units_max),
-                                      std::min(units_max, kUnitNumbers));
+                                      std::min(units_max, kUnitsLimit));
             }
         }
         const bool has_data = !std::ranges::all_of(parts_, &SplicePart::bare);
@@ -92,7 +92,7 @@ class Splicer {
         return base::Done{};
     }
 
-    /// Sets segments, depth and units that fit all parts, merged_, in_lanes_ and spreads_.
+    /// Sets merged_, in_lanes_ and spreads_, and segments, depth and units that fit all parts.
     base::Result<void> set_sizes() {
         merged_ = true;
         program_.segments = program_.depth = 1;
@@ -112,27 +112,28 @@ class Splicer {
             }
         }
         if (cut_differently()) {
-            spreads_ = merged_ && has_lanes_of_parts() && can_spread_all();
+            spreads_ = merged_ && wants_lane_per_part() && can_spread_all();
             if (spreads_ && cut_units()) {
                 in_lanes_ = true;
                 return base::Done{};
             }
             merged_ = spreads_ = false;
         }
-        in_lanes_ = merged_ && has_lanes_of_parts();
+        in_lanes_ = merged_ && wants_lane_per_part();
         return cut_units();
     }
 
-    [[nodiscard]] bool has_lanes_of_parts() const {
+    [[nodiscard]] bool wants_lane_per_part() const {
         return flow_ == Flow::parts && program_.segments > 1;
     }
-    /// Returns true if some parts cut the vector and others cut each block.
+    /// Returns true if some parts cut the whole buffer and others cut each block.
     [[nodiscard]] bool cut_differently() const {
         return std::ranges::any_of(parts_, [&](const SplicePart& part) {
             return (part.blocks_of == nullptr) != (parts_.front().blocks_of == nullptr);
         });
     }
-    /// Returns true if the units of all parts that cut the vector can be spread over the blocks.
+    /// Returns true if the units of all parts that cut the whole buffer can be spread over the
+    /// blocks.
     [[nodiscard]] bool can_spread_all() const {
         return std::ranges::all_of(parts_, [&](const SplicePart& part) {
             return part.blocks_of != nullptr ||
@@ -146,18 +147,18 @@ class Splicer {
         return spreads_ && part.blocks_of == nullptr;
     }
 
-    /// Returns true if the program's blocks cannot be mapped to blocks of the whole, because a unit
-    /// may have no fixed distance from the start of its payload. The distance is fixed only if both
-    /// are in one block that represents a single block. Blocks that advance by several units in a
-    /// segment cannot be mapped either.
-    static bool reads_in_parts(const SplicePart& part, const Program& program) {
+    /// Returns true if the program's blocks cannot be mapped to blocks of the whole: they advance
+    /// by several units in a segment, or a unit may have no fixed distance from the payload's
+    /// start. The distance is fixed only if unit and start are in one block that represents a
+    /// single block.
+    static bool cannot_map_blocks(const SplicePart& part, const Program& program) {
         return std::ranges::any_of(program.blocks, [&](const Block& block) {
             if (block.advance > 1) return true;
             return is_payload(block.buffer) && block.stride == 1 && block.origin != block.first &&
                    (part.blocks_max > 1 || !same_block(program, block.origin, block.first));
         });
     }
-    /// Returns true if units a and b are in one block.
+    /// Returns true if units a and b of the part are in one block.
     static bool same_block(const Program& program, std::uint32_t a, std::uint32_t b) {
         return a / units_of_block(program) == b / units_of_block(program);
     }
@@ -175,7 +176,7 @@ class Splicer {
             return base::fail(Status::unsupported, "{} {} does not cut the buffer into segments",
                               program.collective, program.algorithm);
         if (part.blocks_of == nullptr) return base::Done{};
-        const char* const what = reads_in_parts(part, program)    ? "reads payloads in parts"
+        const char* const what = cannot_map_blocks(part, program) ? "accesses blocks in pieces"
                                  : exposes_several(part, program) ? "exposes blocks"
                                                                   : nullptr;
         if (what == nullptr) return base::Done{};
@@ -190,7 +191,6 @@ class Splicer {
         if (part.blocks_of == nullptr) return std::uint64_t{shape.units} * part.ranges;
         return units_of_block(shape) * static_cast<std::uint64_t>(program_.size);
     }
-    /// Returns the number of units of a block.
     [[nodiscard]] static std::uint32_t units_of_block(const Program& shape) {
         return shape.units / as_u32(shape.size);
     }
@@ -218,8 +218,8 @@ class Splicer {
         }
     }
 
-    /// Reserves the slots of a part after those of the preceding parts, and numbers for signals of
-    /// its lanes.
+    /// Reserves the slots of a part after the slots of the preceding parts, and two signal numbers
+    /// for each further lane (to_itself()).
     void reserve(const SplicePart& part) {
         std::uint32_t slots = 0;
         lanes_max_ = 1;
@@ -267,21 +267,21 @@ class Splicer {
     }
 
     /// Adds the lanes of a part, with signals of the rank to itself before and after them.
-    void add_lanes(const Program& own, std::uint32_t own_signals) {
+    void add_lanes(const Program& own, std::uint32_t first_signal) {
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
-            lanes_.front().push_back(to_itself(StepKind::signal, own_signals, lane, start));
+            lanes_.front().push_back(to_itself(StepKind::signal, first_signal, lane, start));
         for (std::size_t lane = 0; lane < own.lanes.size(); ++lane) {
             if (lanes_.size() <= lane) lanes_.emplace_back();
             if (lane > 0)
-                lanes_[lane].push_back(to_itself(StepKind::wait, own_signals, lane, start));
+                lanes_[lane].push_back(to_itself(StepKind::wait, first_signal, lane, start));
             translate(steps_of(own, own.lanes[lane]), lane);
             if (lane == 0) continue;
             // The next part may overwrite data that this lane's puts read.
             if (!part_->bare) lanes_[lane].push_back({.kind = StepKind::flush});
-            lanes_[lane].push_back(to_itself(StepKind::signal, own_signals, lane, end));
+            lanes_[lane].push_back(to_itself(StepKind::signal, first_signal, lane, end));
         }
         for (std::size_t lane = 1; lane < own.lanes.size(); ++lane)
-            lanes_.front().push_back(to_itself(StepKind::wait, own_signals, lane, end));
+            lanes_.front().push_back(to_itself(StepKind::wait, first_signal, lane, end));
     }
 
     /// Flushes the puts of earlier parts, before a part that may overwrite the data that they read.
@@ -292,19 +292,19 @@ class Splicer {
         }
     }
 
-    /// Returns a signal of this rank to itself, or the wait for it, for the start or the end of a
-    /// lane. `first`: number of the first such signal of the part.
     enum LaneEvent : std::uint32_t { start, end };
-    [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first, std::size_t lane,
+    /// Returns a signal of this rank to itself, or the wait for it, for the start or the end of a
+    /// lane other than the first. `first_signal`: number of the part's first signal of this kind.
+    [[nodiscard]] Step to_itself(StepKind kind, std::uint32_t first_signal, std::size_t lane,
                                  LaneEvent event) const {
-        const std::uint32_t number = first + as_u32(lane - 1) * 2 + event;
+        const std::uint32_t number = first_signal + as_u32(lane - 1) * 2 + event;
         return {.kind = kind, .peer = program_.rank, .signal = number};
     }
 
     /// Makes each lane begin a segment after the lane before it has ended the segment. The first
     /// lane is at most `depth` segments ahead of the last one, because signals have `depth` copies.
-    /// The rank signals itself under numbers under which no other rank signals it. If these are too
-    /// few, the last lanes are joined.
+    /// The rank signals itself under numbers that no other rank uses for signals to it. If there
+    /// are too few of these numbers, the last lanes are joined.
     void connect_lanes() {
         std::erase_if(lanes_, [](const std::vector<Step>& lane) { return lane.empty(); });
         const std::vector<std::uint32_t> numbers = numbers_without_waits();
@@ -346,7 +346,7 @@ class Splicer {
                 lane.insert(lane.begin(), {.kind = StepKind::loop, .signal = as_u32(lane.size())});
     }
 
-    /// Returns true if the part may overwrite data of vectors.
+    /// Returns true if the current part may overwrite input, output or scratch buffers.
     [[nodiscard]] bool writes(const Program& own) const {
         if (part_->bare) return false;
         return std::ranges::any_of(own.steps, [&](const Step& step) {
@@ -355,7 +355,7 @@ class Splicer {
         });
     }
 
-    /// Returns true if the step copies data to its own location.
+    /// Returns true if the step copies data onto itself.
     [[nodiscard]] bool is_no_op(const Program& own, const Step& step) const {
         return step.kind == StepKind::copy &&
                blocks_->are_same(blocks_of(own, step.target), blocks_of(own, step.source));
@@ -417,14 +417,15 @@ class Splicer {
     const std::vector<SplicePart>& parts_;
     Flow flow_;
     std::uint32_t scratch_first_;
-    BlockIndex index_;               ///< index of the program's blocks
-    std::vector<Block> translated_;  ///< translation of the current list
-    std::vector<std::vector<Step>> lanes_;
-    bool merged_ = false;  ///< each part is one loop over the same segments
-    /// Several segments are in flight. Each part has its own lane, except parts without messages.
+    BlockIndex index_;                      ///< index of the program's blocks
+    std::vector<Block> translated_;         ///< translation of the current list
+    std::vector<std::vector<Step>> lanes_;  ///< steps of each lane
+    bool merged_ = false;                   ///< each part is one loop over the same segments
+    /// Several segments are in flight, in different parts. Parts without messages share the lane of
+    /// the preceding part; other parts have their own lanes.
     bool in_lanes_ = false;
-    bool spreads_ = false;  ///< parts that cut the vector work on a piece of every block
-    /// By lane: puts since its last flush may read vectors. Only the main lane, unless in_lanes_.
+    bool spreads_ = false;  ///< parts that cut the whole buffer work on a piece of every block
+    /// By lane: puts after its last flush may read buffers. Only the first lane, unless in_lanes_.
     std::vector<bool> unflushed_{false};
     // For the current part:
     std::size_t lanes_max_ = 1;  ///< largest number of lanes of its shapes

@@ -6,8 +6,8 @@
 //          group's ranks and buffers to ranks and buffers of the whole. It numbers the part's slots
 //          after the slots of the preceding parts, and cuts the buffers finely enough for all
 //          parts. The parts run one after the other. If each part is one loop, segments of the
-//          buffer pass through all parts as a pipeline (Flow). If some of these parts cut the
-//          buffer and others cut each block, the former work on a piece of every block.
+//          buffer can pass through all parts as a pipeline (Flow). If some parts of a pipeline cut
+//          the buffer and others cut each block, the former work on a piece of every block.
 // Why      Composed algorithms reuse the generators of calls in smaller groups.
 // Holds    All ranks get the same header, because each knows the *shapes* of a part: programs with
 //          the headers of all its groups. Incompatible shapes are rejected, on all ranks. A program
@@ -41,7 +41,7 @@ struct SplicePart {
     std::function<Rank(Rank)> rank_of;  ///< returns a group rank's rank in the whole
     VectorName input{Buffer::input};
     VectorName output{Buffer::output};
-    bool bare = false;  ///< keeps only the signals: puts without data, no reductions or copies
+    bool bare = false;  ///< keeps only the signals: no data of puts, no reductions or copies
     /// Returns the ranks of the whole whose blocks a group rank's block represents. No function if
     /// the buffers do not have a block for each rank.
     std::function<std::vector<Rank>(Rank)> blocks_of;

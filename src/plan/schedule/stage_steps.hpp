@@ -111,15 +111,15 @@ class StageSteps {
         const auto remainder = [&](Rank k) {
             return stages_.rank_of(exchange.remainders, remainders.number(group, k));
         };
-        // Publishing is of no use for a single receiver.
+        // Publishing gains nothing for a single receiver.
         const std::uint8_t flags = exchange.receivers == Members::last ? 0 : kShared;
         if (exchange.sends(position)) {
-            const Rank own = sender_number(exchange, position);
+            const Rank own_slot = sender_number(exchange, position);
             const auto [begin, end] = range_of(exchange.receivers, base);
             begin_sends();
-            send(std::max(begin, position + 1), end, member, own, flags);
-            send(begin, std::min(end, position), member, own, flags);
-            if (exchange.remainders_receive) send(0, remainder_count, remainder, own, flags);
+            send(std::max(begin, position + 1), end, member, own_slot, flags);
+            send(begin, std::min(end, position), member, own_slot, flags);
+            if (exchange.remainders_receive) send(0, remainder_count, remainder, own_slot, flags);
         }
         if (!exchange.receives(position)) return;
         if (exchange.remainders_send)
@@ -137,10 +137,10 @@ class StageSteps {
         const Rank group = remainders.group_of(number);
         const auto member = [&](Rank j) { return rank_of(exchange, exchange.member(group, j)); };
         if (exchange.remainders_send) {
-            const Rank own = exchange.count_of(exchange.senders) + remainders.place_of(number);
+            const Rank own_slot = exchange.count_of(exchange.senders) + remainders.place_of(number);
             const auto [begin, end] = range_of(exchange.receivers, exchange.base);
             begin_sends();
-            send(begin, end, member, own, kShared);
+            send(begin, end, member, own_slot, kShared);
         }
         if (!exchange.remainders_receive) return;
         const auto [begin, end] = range_of(exchange.senders, exchange.base);
@@ -171,14 +171,14 @@ class StageSteps {
         }
     }
 
-    /// Returns the position of a member. If a stage's stride is the previous stage's stride times
-    /// its base, which is usual, reuses the previous quotient to save a division.
+    /// Returns the position of a member. Usually, a stage's stride is the stride times the base of
+    /// the previous stage; then the previous quotient is reused to save a division.
     Rank position_of(const ExchangeStage& exchange, Rank number) {
         if (exchange.stride != divided_by_ || exchange.numbering != divided_in_)
             quotient_ = number / exchange.stride;
-        const Rank rest = quotient_ / exchange.base;
-        const Rank position = quotient_ - rest * exchange.base;
-        quotient_ = rest;
+        const Rank next_quotient = quotient_ / exchange.base;
+        const Rank position = quotient_ - next_quotient * exchange.base;
+        quotient_ = next_quotient;
         divided_by_ = exchange.stride * exchange.base;
         divided_in_ = exchange.numbering;
         return position;
@@ -220,7 +220,7 @@ class StageSteps {
         if (stages_.carries) sink_.slots(in_loop(slot(slot_number)), end - begin);
     }
 
-    /// Combines the operands into the value. Flushes first if puts may still read it.
+    /// Combines the operands into the value. Flushes first if puts may still read the old value.
     void combine() {
         if (!stages_.carries) return;
         if (unflushed_) sink_.flush();

@@ -33,10 +33,11 @@ Rank Remainders::number(Rank group, Rank place) const {
 
 Rank Remainders::group_of(Rank number) const {
     if (dealt) return number % groups;
-    const Rank least = count / groups;
+    const Rank smaller_size = count / groups;
     const Rank larger_groups = count % groups;  // the first groups, with one more remainder
-    const Rank split = larger_groups * (least + 1);
-    return number < split ? number / (least + 1) : larger_groups + (number - split) / least;
+    const Rank in_larger = larger_groups * (smaller_size + 1);
+    return number < in_larger ? number / (smaller_size + 1)
+                              : larger_groups + (number - in_larger) / smaller_size;
 }
 
 Rank Remainders::place_of(Rank remainder) const {
@@ -54,8 +55,8 @@ Rank Stages::rank_of(std::uint32_t numbering, Rank number) const {
 std::uint32_t Stages::numbers_of(const Stage& stage) const {
     if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) return as_u32(shift->radix);
     const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
-    const Rank members = exchange.count_of(exchange.senders);
-    return as_u32(members + (exchange.remainders_send ? remainders_of(exchange).most() : 0));
+    const Rank senders = exchange.count_of(exchange.senders);
+    return as_u32(senders + (exchange.remainders_send ? remainders_of(exchange).most() : 0));
 }
 
 void Stages::add(const Stage& stage) {
@@ -131,7 +132,7 @@ std::uint64_t raises(const Stages& stages, const ExchangeStage& exchange) {
     const auto is_both = [&](Rank position) {
         return exchange.sends(position) && exchange.receives(position);
     };
-    // Members of a group that send and receive, and do not put to themselves.
+    // Number of members of a group that send and receive. They do not put to themselves.
     const auto both = static_cast<std::uint64_t>((is_both(0) ? exchange.base - 1 : 0) +
                                                  (is_both(exchange.base - 1) ? 1 : 0));
     return groups * (senders * receivers - both) +

@@ -78,7 +78,7 @@ struct ExchangeStage {
     Rank stride = 1;  ///< distance between the numbers of neighboring members; divides `groups`
     Members senders = Members::all;
     Members receivers = Members::all;
-    bool keeps_own = true;  ///< a receiver combines its own value, too, at its own position
+    bool keeps_own = true;  ///< a receiver also combines its own value, at its own position
     /// Numbering of the remainders: further ranks, divided evenly over the groups. The first groups
     /// may have one more.
     std::uint32_t remainders = kNoRemainders;
@@ -127,8 +127,8 @@ struct Remainders {
     [[nodiscard]] Rank place_of(Rank remainder) const;
 };
 
-/// Each rank signals the ranks whose numbers are j * reach higher, cyclically: for each j from 1 to
-/// radix - 1 if the distance is less than the number of ranks. Then it waits for its signals.
+/// Each rank signals the ranks whose numbers are j * reach higher, cyclically, for each j from 1 to
+/// radix - 1 with j * reach less than the number of ranks. Then it waits for the signals to itself.
 struct ShiftStage {
     std::uint32_t numbering = 0;
     std::int64_t reach = 1;
@@ -141,9 +141,9 @@ struct ShiftStage {
 using Stage = std::variant<ExchangeStage, ShiftStage>;
 
 struct Stages {
-    Program header;                     ///< header of all programs, except the rank
-    bool carries = false;               ///< ranks have a value: first the input, at last the output
-    bool interleaves = false;           ///< several segments are in flight (interleave.hpp)
+    Program header;            ///< header of all programs, except the rank
+    bool carries = false;      ///< ranks send values (the input, later the output), not signals
+    bool interleaves = false;  ///< several segments are in flight (interleave.hpp)
     std::vector<Numbering> numberings;  ///< the first one has all ranks
     std::vector<Stage> stages;          ///< run once for each segment of the header
 
