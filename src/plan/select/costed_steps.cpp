@@ -3,20 +3,13 @@
 
 namespace weft::plan {
 
-namespace {
-
-std::int64_t cold_fs_of(const Program& program, const BufferSize& size, const MessageModel& model) {
-    if (!model.is_cold(size.elements * size.element_bytes)) return 0;
-    return model.cold_fs_of(buffer_bytes(program, size));
-}
-
-}  // namespace
-
 CostedSteps::CostedSteps(const Program& program, const BufferSize& size, const PutModels& models,
                          std::uint32_t iterations)
     : program_(program),
       models_(models),
-      cold_fs_(cold_fs_of(program, size, models.model)),
+      cold_fs_(models.model.is_cold(size.elements * size.element_bytes)
+                   ? models.model.cold_fs_of(buffer_bytes(program, size))
+                   : 0),
       steps_(program, size, wanted(size, iterations)) {}
 
 ExecutedSteps::Wanted CostedSteps::wanted(const BufferSize& size, std::uint32_t iterations) const {

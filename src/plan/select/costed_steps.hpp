@@ -24,7 +24,7 @@ struct CostedStep {
     Rank peer = kNoRank;
     std::uint64_t key = 0;  ///< number * segments + segment; equal at both ends of a message
     Time busy = 0;          ///< time that the rank is busy; of a send, including `memory`
-    Time memory = 0;   ///< time of a send, before its message, for bytes that are not in the cache
+    Time memory = 0;   ///< of a send: time for bytes that are not in the cache, before the message
     Time latency = 0;  ///< latency of the message that this rank sends or awaits
     Time hold = 0;     ///< time that the message occupies each NIC; 0: it uses no NIC
     Time two_way = 0;  ///< extra time of a sent message if its receiver has a message in flight

@@ -20,14 +20,31 @@ bool raises_flag(StepKind kind) {
            kind == StepKind::publish;
 }
 
-/// Returns the elements in the first of `shares` equal parts of a list of blocks.
-std::uint64_t elements_of(const Program& program, const Partition& partition, BlockList list,
-                          std::uint32_t segment, std::uint32_t shares) {
-    std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, {list.start, list.count / shares}))
-        elements += elements_in(partition, block, block.first + block.advance * segment);
-    return elements;
-}
+/// Counts the elements of blocks in one segment.
+struct ElementCounter {
+    const Program& program;
+    const Partition& partition;
+    std::uint32_t segment = 0;
+
+    [[nodiscard]] std::uint64_t count(const Block& block) const {
+        return elements_in(partition, block, block.first + block.advance * segment);
+    }
+    /// Counts the first of `parts` equal parts of a list.
+    [[nodiscard]] std::uint64_t count(BlockList list, std::uint32_t parts = 1) const {
+        std::uint64_t elements = 0;
+        for (const Block& block : blocks_of(program, {list.start, list.count / parts}))
+            elements += count(block);
+        return elements;
+    }
+    /// Counts the blocks of a list for which selects() is true.
+    template <class Selects>
+    [[nodiscard]] std::uint64_t count_if(BlockList list, const Selects& selects) const {
+        std::uint64_t elements = 0;
+        for (const Block& block : blocks_of(program, list))
+            if (selects(block)) elements += count(block);
+        return elements;
+    }
+};
 
 /// Counts of ExecutedStep, in elements instead of bytes.
 struct Touched {
@@ -37,10 +54,10 @@ struct Touched {
     std::uint64_t slots = 0;
 };
 
-/// Returns how many of `shares` equal parts of a list are in memory of local peers.
-std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_t shares) {
+/// Returns how many of `parts` equal parts of a list are in memory of local peers.
+std::uint32_t mapped_parts(const Program& program, BlockList list, std::uint32_t parts) {
     const auto blocks = blocks_of(program, list);
-    const std::size_t each = blocks.size() / shares;
+    const std::size_t each = blocks.size() / parts;
     std::uint32_t mapped = 0;
     for (std::size_t first = 0; first < blocks.size(); first += each)
         mapped += std::ranges::any_of(blocks.subspan(first, each), is_mapped) ? 1 : 0;
@@ -49,14 +66,13 @@ std::uint32_t mapped_shares(const Program& program, BlockList list, std::uint32_
 
 /// Returns the touched elements of a reduction. Its first target is part of the reduction; the
 /// other targets are copies.
-Touched touched_by_reduction(const Program& program, const Partition& partition, const Step& step,
-                             std::uint32_t segment) {
-    const std::uint32_t copies = step.target.count / (step.source.count / step.operands);
-    const std::uint32_t read = mapped_shares(program, step.source, step.operands);
-    const std::uint32_t written = mapped_shares(program, step.target, copies);
+Touched touched_by_reduction(const ElementCounter& counter, const Step& step) {
+    const std::uint32_t targets = step.target.count / (step.source.count / step.operands);
+    const std::uint32_t read = mapped_parts(counter.program, step.source, step.operands);
+    const std::uint32_t written = mapped_parts(counter.program, step.target, targets);
     if (written == 0) return {.mapped_vectors = read};
     return {.mapped_vectors = read + written,
-            .mapped = (copies - 1) * elements_of(program, partition, step.target, segment, copies)};
+            .mapped = (targets - 1) * counter.count(step.target, targets)};
 }
 
 /// Returns true if the step copies one block to the same units of a buffer in the same memory.
@@ -64,11 +80,7 @@ bool is_free_copy(const Program& program, const Step& step) {
     if (step.source.count != 1 || step.target.count != 1) return false;
     const Block& from = program.blocks[step.source.start];
     Block to = program.blocks[step.target.start];
-    const auto is_own = [](const Block& block) {
-        return block.buffer == Buffer::input || block.buffer == Buffer::output ||
-               block.buffer == Buffer::scratch;
-    };
-    if (!is_own(from) || !is_own(to)) return false;
+    if (is_payload(from.buffer) || is_payload(to.buffer)) return false;
     if (from.buffer != Buffer::scratch && to.buffer != Buffer::scratch &&
         (program.root == kNoRank || from.count < program.units))
         return false;
@@ -77,18 +89,16 @@ bool is_free_copy(const Program& program, const Step& step) {
     return to == from;
 }
 
-Touched touched_by_copy(const Program& program, const Partition& partition, const Step& step,
-                        std::uint32_t segment, bool count_own) {
+Touched touched_by_copy(const ElementCounter& counter, const Step& step, bool count_own) {
+    const Program& program = counter.program;
     const bool mapped =
-        mapped_shares(program, step.target, 1) + mapped_shares(program, step.source, 1) > 0;
+        mapped_parts(program, step.target, 1) + mapped_parts(program, step.source, 1) > 0;
     if (!mapped && (!count_own || is_free_copy(program, step))) return {};
-    const std::uint64_t all = elements_of(program, partition, step.target, segment, 1);
-    if (mapped) return {.mapped_vectors = 1, .mapped = all};
-    std::uint64_t slots = 0;
-    for (const Block& block : blocks_of(program, step.source))
-        if (block.buffer == Buffer::slot)
-            slots += elements_in(partition, block, block.first + block.advance * segment);
-    return {.own = all - std::min(all, slots), .slots = slots};
+    const std::uint64_t copied = counter.count(step.target);
+    if (mapped) return {.mapped_vectors = 1, .mapped = copied};
+    const std::uint64_t slots = counter.count_if(
+        step.source, [](const Block& block) { return block.buffer == Buffer::slot; });
+    return {.own = copied - std::min(copied, slots), .slots = slots};
 }
 
 /// Returns true if the preceding step writes the first operand.
@@ -100,40 +110,27 @@ bool reads_previous_result(const Program& program, const Step& step) {
                               blocks_of(program, operand_of(step, 0)));
 }
 
-Touched touched_by(const Program& program, const Partition& partition, const Step& step,
-                   std::uint32_t segment, bool count_own) {
-    if (step.source.count == 0 || step.target.count == 0) return {};
-    if (step.kind == StepKind::copy)
-        return touched_by_copy(program, partition, step, segment, count_own);
-    if (step.kind == StepKind::reduce)
-        return touched_by_reduction(program, partition, step, segment);
-    return {};
-}
-
-std::uint64_t memory_elements(const Program& program, const Partition& partition, const Step& step,
-                              std::uint32_t segment) {
-    const bool whole = program.segments == 1;
-    if (step.kind == StepKind::put)
-        return elements_of(program, partition, step.source, segment, 1) * (whole ? 2 : 1);
+/// Returns the elements of ExecutedStep::memory_bytes.
+std::uint64_t memory_elements(const ElementCounter& counter, const Step& step) {
+    const bool counts_slots = counter.program.segments == 1;
+    if (step.kind == StepKind::put) return counter.count(step.source) * (counts_slots ? 2 : 1);
     const bool reduces = step.kind == StepKind::reduce;
-    if (!reduces && (step.kind != StepKind::copy || is_free_copy(program, step))) return 0;
-    std::uint64_t elements = 0;
-    for (const BlockList list : {step.target, step.source})
-        for (const Block& block : blocks_of(program, list))
-            if (whole || block.buffer != Buffer::slot)
-                elements += elements_in(partition, block, block.first + block.advance * segment);
-    if (reduces && reads_previous_result(program, step))
-        elements -= elements_of(program, partition, step.source, segment, step.operands);
-    return elements;
+    if (!reduces && (step.kind != StepKind::copy || is_free_copy(counter.program, step))) return 0;
+    const auto in_memory = [&](const Block& block) {
+        return counts_slots || block.buffer != Buffer::slot;
+    };
+    const std::uint64_t elements =
+        counter.count_if(step.target, in_memory) + counter.count_if(step.source, in_memory);
+    const bool is_cached = reduces && reads_previous_result(counter.program, step);
+    return elements - (is_cached ? counter.count(step.source, step.operands) : 0);
 }
 
-std::uint64_t slot_elements(const Program& program, const Partition& partition, const Step& step,
-                            std::uint32_t segment, const std::vector<bool>& slots) {
-    std::uint64_t elements = 0;
-    for (const Block& block : blocks_of(program, step.source))
-        if (block.buffer == Buffer::slot && slots[block.index])
-            elements += elements_in(partition, block, block.first + block.advance * segment);
-    return elements;
+/// Returns the elements that the step reads out of the selected put targets.
+std::uint64_t slot_elements(const ElementCounter& counter, const Step& step,
+                            const std::vector<bool>& selected) {
+    return counter.count_if(step.source, [&](const Block& block) {
+        return block.buffer == Buffer::slot && selected[block.index];
+    });
 }
 
 }  // namespace
@@ -148,6 +145,7 @@ ExecutedSteps::ExecutedSteps(const Program& program, const BufferSize& size, Wan
 ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const {
     const bool waits = step.kind == StepKind::wait;
     const bool reduces = step.kind == StepKind::reduce;
+    const bool copies = step.kind == StepKind::copy;
     ExecutedStep executed{.kind = step.kind,
                           .message = raises_flag(step.kind),
                           .peer = step.kind == StepKind::publish ? kNoRank : step.peer,
@@ -160,34 +158,33 @@ ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const 
     const std::uint32_t raised =
         waits ? segment - std::min<std::uint32_t>(segment, step.lag) : segment;
     executed.key = std::uint64_t{step.signal} * program_.segments + raised;
-    if (step.kind > StepKind::loop) executed.pause = step.signal * kPicosecondsPerNanosecond;
+    if (step.kind == StepKind::sleep || step.kind == StepKind::compute)
+        executed.pause = step.signal * kPicosecondsPerNanosecond;
+    const ElementCounter counter{program_, partition_, segment};
     // An exposed block is named, not sent.
     if ((executed.message && step.kind != StepKind::expose) || reduces)
-        executed.bytes = element_bytes_ * elements_of(program_, partition_, step.source, segment,
-                                                      reduces ? step.operands : 1);
+        executed.bytes = element_bytes_ * counter.count(step.source, reduces ? step.operands : 1);
     if (waits && !executed.published && program_.units > 0)
         executed.room = program_.capacity_of(step.signal) * partition_.elements() / program_.units *
                         element_bytes_;
-    if (touches_) {
-        const Touched touched = touched_by(program_, partition_, step, segment, wanted_.own);
+    if (touches_ && (reduces || copies) && step.source.count != 0 && step.target.count != 0) {
+        const Touched touched = reduces ? touched_by_reduction(counter, step)
+                                        : touched_by_copy(counter, step, wanted_.own);
         executed.mapped_vectors = touched.mapped_vectors;
         executed.mapped_bytes = touched.mapped * element_bytes_;
         executed.own_bytes = touched.own * element_bytes_;
         executed.slot_bytes = touched.slots * element_bytes_;
     }
-    if (!wanted_.unpacked.empty() && (reduces || step.kind == StepKind::copy))
-        executed.unpacked_bytes =
-            element_bytes_ * slot_elements(program_, partition_, step, segment, wanted_.unpacked);
-    if (wanted_.memory)
-        executed.memory_bytes =
-            element_bytes_ * memory_elements(program_, partition_, step, segment);
+    if (!wanted_.unpacked.empty() && (reduces || copies))
+        executed.unpacked_bytes = element_bytes_ * slot_elements(counter, step, wanted_.unpacked);
+    if (wanted_.memory) executed.memory_bytes = element_bytes_ * memory_elements(counter, step);
     return executed;
 }
 
 std::uint64_t elements_in(const Partition& partition, const Block& block, std::uint32_t first) {
     if (block.stride == 1) return partition.size(first, block.count);
-    const std::uint64_t most = partition.unit_max();
-    if (most * partition.units() == partition.elements()) return block.count * most;
+    const std::uint64_t unit_max = partition.unit_max();
+    if (unit_max * partition.units() == partition.elements()) return block.count * unit_max;
     std::uint64_t elements = 0;
     for (std::uint32_t i = 0; i < block.count; ++i)
         elements += partition.size(first + i * block.stride);
@@ -212,7 +209,7 @@ std::uint64_t buffer_bytes(const Program& program, const BufferSize& size) {
     if (program.segments > 1) return elements * size.element_bytes;
     for (const Step& step : program.steps)
         if (step.kind == StepKind::put)
-            elements += elements_of(program, partition, step.source, 0, 1);
+            elements += ElementCounter{program, partition}.count(step.source);
     return elements * size.element_bytes;
 }
 
@@ -243,7 +240,7 @@ std::uint64_t exposed_slot_bytes(const Program& program, const BufferSize& size,
     std::uint64_t elements = 0;
     for (const Step& step : program.steps)
         if (step.kind == StepKind::expose && is_near(step.peer))
-            elements += slot_elements(program, partition, step, 0, slots);
+            elements += slot_elements({program, partition}, step, slots);
     return elements * size.element_bytes;
 }
 

@@ -52,7 +52,7 @@ struct ExecutedStep {
 /// Reads the steps of a program, which must outlive this object.
 class ExecutedSteps {
   public:
-    /// Selects fields that take time to compute; the others are zero.
+    /// Selects the fields that take time to compute. Fields that are not selected are zero.
     struct Wanted {
         bool own = false;                 ///< own_bytes and slot_bytes
         bool memory = false;              ///< memory_bytes
@@ -80,7 +80,7 @@ class ExecutedSteps {
     void for_each(Visit visit) const {
         for (const Lane& lane : program_.lanes) for_each(lane, visit);
     }
-    /// Calls visit(ExecutedStep) once for all iterations of a step of a loop.
+    /// Calls visit(ExecutedStep) once for each step; ExecutedStep::times counts loop iterations.
     template <class Visit>
     void for_each_once(Visit visit) const {
         for (const Lane& lane : program_.distinct_lanes()) {

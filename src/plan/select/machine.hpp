@@ -3,8 +3,7 @@
 //
 // Idea     A put has two paths: near, through memory that ranks of a node share, and far, over the
 //          network between nodes. On a host with more ranks than processors, a waiting rank also
-//          waits for its turn on the processor, and all ranks share the processors for their
-//          computation.
+//          waits for its turn on the processor, and the ranks share the processors to compute.
 // Why      Times are whole numbers, so all ranks of a team compute the same choice from the same
 //          numbers.
 // Next     predict.hpp for the use of these costs; docs/selection.md.
@@ -20,7 +19,7 @@
 namespace weft::plan {
 
 struct PutCost {
-    /// Time from the end of the sender's work to the start of the receiver's.
+    /// Time from the end of the sender's work to the start of the receiver's work.
     Time latency = 0;
     Time issue = 0;            ///< time of the sender, for each put
     Time receive = 0;          ///< time of the receiver, for each put
@@ -67,8 +66,8 @@ struct Machine {
     std::int64_t reduce_byte_fs = 0;
     Time call = 0;  ///< time for each rank to enter and leave a call, if ranks share processors
     std::vector<Rank> node_of;  ///< by rank of the team; empty if all are on one node
-    /// Ranks and processors of the host on which most ranks share a processor. If they are equal,
-    /// no rank waits for a processor.
+    /// Ranks and processors of the host with the most ranks per processor. If the numbers are
+    /// equal, no rank waits for a processor.
     std::int64_t host_ranks = 1;
     std::int64_t host_processors = 1;
 
@@ -78,16 +77,16 @@ struct Machine {
     bool by_kernel = false;  ///< `direct` uses copies by the kernel; no pages are shared
     Time expose = 0;         ///< time for each buffer that a rank exposes to local peers
     Time mapped = 0;         ///< time for each local peer's buffer that a step uses
-    std::int64_t mapped_byte_fs = 0;         ///< time for each byte copied there
-    std::int64_t mapped_reduce_byte_fs = 0;  ///< extra time for each byte combined there
+    std::int64_t mapped_byte_fs = 0;         ///< time for each byte copied from or to it
+    std::int64_t mapped_reduce_byte_fs = 0;  ///< extra time for each byte combined in it
     std::int64_t copy_byte_fs = 0;  ///< time for each byte copied within the rank's own memory
     /// Extra time for each byte, beyond `cache_bytes`, of the buffers that a processor's ranks use
     /// in a call.
     std::int64_t cold_byte_fs = 0;
     std::uint64_t cache_bytes = kCacheBytes;
-    /// Time for each byte out of a put target that another node has filled.
+    /// Time to copy each byte out of a put target that another node has filled.
     std::int64_t slot_byte_fs = kSlotByteFs;
-    /// The same if each rank has a processor.
+    /// Time to read each byte of such a target if each rank has a processor.
     std::int64_t unpack_byte_fs = kUnpackByteFs;
     Time kernel_copy = kKernelCopy;  ///< `mapped` where the kernel copies
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;

@@ -47,6 +47,7 @@ base::Result<bool> set_card(std::optional<Card>& stored, std::string_view key,
 }  // namespace
 
 base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view value) {
+    // These keys alone do not describe near and far puts, so they do not set any_.
     if (key == "reduce_ns") return keep(parse_nanoseconds(value), reduce_);
     if (key == "reduce_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), reduce_byte_fs_);
@@ -55,7 +56,6 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
             static_cast<int>(WEFT_TRY(base::parse_count(value, {.min = 1, .max = kProcessorsMax})));
         return true;
     }
-    // These keys alone do not describe near and far puts, so they do not set any_.
     if (key == "call_ns") return keep(parse_nanoseconds(value), call_);
     if (key == "cell_bytes") return keep(base::parse_bytes(value), cell_bytes_);
     if (key == "unpack_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), slot_byte_fs_);
@@ -63,12 +63,12 @@ base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view val
     if (key == "cold_ns_per_byte") return keep(parse_nanoseconds_per_byte(value), cold_byte_fs_);
     if (key == "cache_bytes") return keep(base::parse_bytes(value), cache_bytes_);
     if (key == "expose_ns") return keep(parse_nanoseconds(value), expose_);
-    const base::Result<bool> done = set_field(key, value);
+    const base::Result<bool> done = set_path_cost(key, value);
     if (done && *done) any_ = true;
     return done;
 }
 
-base::Result<bool> MeasuredCosts::set_field(std::string_view key, std::string_view value) {
+base::Result<bool> MeasuredCosts::set_path_cost(std::string_view key, std::string_view value) {
     constexpr std::string_view kNear = "near_";
     constexpr std::string_view kFar = "far_";
     constexpr std::string_view kCard = "card_";

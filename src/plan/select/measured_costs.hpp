@@ -26,10 +26,10 @@ struct AdoptionCosts {
 
 class MeasuredCosts {
   public:
-    /// Returns true if `key` is one of a machine's costs. Fails if the value is not valid.
+    /// Stores a cost. Returns false if `key` is unknown. Fails if the value is not valid.
     base::Result<bool> set(std::string_view key, std::string_view value);
 
-    /// Returns true if a cost of a machine has been set; costs of reductions alone do not count.
+    /// Returns true if a cost of puts, NICs or buffers of local peers has been set.
     [[nodiscard]] bool any() const { return any_; }
     /// Returns `machine` with the measured costs in place of its own.
     [[nodiscard]] Machine over(Machine machine) const;
@@ -40,7 +40,7 @@ class MeasuredCosts {
     [[nodiscard]] const AdoptionCosts& adoption() const { return adoption_; }
 
   private:
-    base::Result<bool> set_field(std::string_view key, std::string_view value);
+    base::Result<bool> set_path_cost(std::string_view key, std::string_view value);
 
     bool any_ = false;
     std::optional<PutCost> near_;

@@ -2,10 +2,10 @@
 // model.hpp - costs of a message for its sender, the wire and its receiver.
 //
 // Idea     One formula serves all models; they differ in the parameters that are zero. A sender
-//          starts a message when it is free, `gap` after the start of the last one at the earliest,
-//          and is busy for `busy`. The message arrives `latency` later. A receiver takes messages
-//          in order of arrival. It is busy for `receive` each time, and starts `gap` after the
-//          start of the last one.
+//          starts a message when it is free, at the earliest `gap` after the start of the preceding
+//          message, and is busy for busy(). The message arrives `latency` later. A receiver takes
+//          messages in order of arrival. It is busy for `receive` each time, and starts at the
+//          earliest `gap` after the start of the preceding reception.
 // Why      Engines can differ only in the order of the arithmetic. That order does not matter,
 //          because sums and maxima of whole numbers are exact.
 // Holds    Time is in picoseconds. Costs of bytes are in femtoseconds for each byte. They are
@@ -81,7 +81,7 @@ struct MessageModel {
     [[nodiscard]] bool has_bursts() const {
         return (gap > 0 && free_messages > 1) || pipeline > 0 || saturation > 0;
     }
-    /// Returns by how much the gap may lag behind the messages of a rank.
+    /// Returns the time by which messages may start before the gap permits it.
     [[nodiscard]] Time slack() const { return static_cast<Time>(free_messages - 1) * gap; }
     /// Returns the extra time of the sender for its message number n = 1, 2, ... since its last
     /// reception: pipeline / n + saturation x (1 - 2^(1 - n)).
@@ -109,19 +109,19 @@ struct MessageModel {
     [[nodiscard]] Time unpack(std::uint64_t bytes) const {
         return to_time(static_cast<std::int64_t>(bytes) * unpack_byte_fs);
     }
-    [[nodiscard]] bool unpacks(std::uint64_t vector_bytes) const {
-        return unpack_byte_fs > 0 && vector_bytes > unpacked_free;
+    [[nodiscard]] bool unpacks(std::uint64_t buffer_bytes) const {
+        return unpack_byte_fs > 0 && buffer_bytes > unpacked_free;
     }
     /// Returns true if a call's buffers may exceed the cache. Most calls use two buffers.
-    [[nodiscard]] bool is_cold(std::uint64_t vector_bytes) const {
-        return cold_byte_fs > 0 && 2 * vector_bytes > cache_bytes;
+    [[nodiscard]] bool is_cold(std::uint64_t buffer_bytes) const {
+        return cold_byte_fs > 0 && 2 * buffer_bytes > cache_bytes;
     }
     /// Returns the extra time for each touched byte, in femtoseconds. The part of the buffers that
     /// fits the cache is free.
-    [[nodiscard]] std::int64_t cold_fs_of(std::uint64_t vector_bytes) const {
-        if (vector_bytes <= cache_bytes) return 0;
+    [[nodiscard]] std::int64_t cold_fs_of(std::uint64_t buffer_bytes) const {
+        if (buffer_bytes <= cache_bytes) return 0;
         const auto share =
-            static_cast<double>(vector_bytes - cache_bytes) / static_cast<double>(vector_bytes);
+            static_cast<double>(buffer_bytes - cache_bytes) / static_cast<double>(buffer_bytes);
         return static_cast<std::int64_t>(static_cast<double>(cold_byte_fs) * share);
     }
     /// Returns the time of the receiver for the bytes of a message.

@@ -17,8 +17,8 @@ constexpr Rank kFewRanks = 16;
 /// Largest number of ranks of each stratum whose work is counted, in rough and other predictions.
 constexpr std::size_t kCountedRoughly = 2;
 constexpr std::size_t kCounted = 24;
-/// Iterations of a loop that run in rough and brief predictions, and in those from all ranks.
-constexpr std::uint32_t kIterationsOfAll = 6;
+/// Iterations of a loop that run in rough and brief predictions, and in predictions from all ranks.
+constexpr std::uint32_t kFewIterations = 6;
 
 /// Records whether the program's rank exposes a buffer to a local peer or a remote rank.
 void note_access(const Program& program, const Machine& machine, PredictedCost& predicted) {
@@ -40,7 +40,7 @@ Prediction::Prediction(const Machine& machine, Rank size, const Candidate& candi
       size_(size),
       candidate_(candidate),
       buffer_(buffer),
-      models_(put_models(machine, true, true)),
+      models_(put_models(machine, /*waits=*/true, /*computes=*/true)),
       programs_(candidate.program),
       sampled_(programs_, size, buffer, models_) {}
 
@@ -62,7 +62,7 @@ base::Result<Time> Prediction::rough(Time most) {
         if (const Time least = least_time(*program); least > most) return least;
     }
     if (size_ <= kFewRanks) return 0;
-    SampledRanks ends(programs_, size_, buffer_, models_, kIterationsOfAll);
+    SampledRanks ends(programs_, size_, buffer_, models_, kFewIterations);
     ends.sample_ends();
     return WEFT_TRY(times(ends, kCountedRoughly, kForever)).in_stream;
 }
@@ -93,9 +93,9 @@ CallTimes Prediction::times(SampledRanks& sampled, const SharedWork& work, Time 
     constexpr Counted kWork{.waits = false, .work = true};
     const auto [waits, second] = sampled.time(kWaits, kForever, work.overlaps());
     if (!work.overlaps() && waits > most) return {.alone = waits, .in_stream = waits};
-    const Time again = work.overlaps() ? second - waits : 0;
+    const Time added_wait = work.overlaps() ? second - waits : 0;
     const std::uint32_t banks = candidate_.banks ? candidate_.banks() : 0;
-    return work.times(waits, again, sampled.time(kWork).first, banks);
+    return work.times(waits, added_wait, sampled.time(kWork).first, banks);
 }
 
 base::Result<PredictedCost> Prediction::full(std::size_t steps, Time most) {
@@ -103,7 +103,7 @@ base::Result<PredictedCost> Prediction::full(std::size_t steps, Time most) {
 }
 
 base::Result<PredictedCost> Prediction::brief(Time most) {
-    SampledRanks few(programs_, size_, buffer_, models_, kIterationsOfAll);
+    SampledRanks few(programs_, size_, buffer_, models_, kFewIterations);
     return by_sample(few, kStepsOfSample, most);
 }
 
@@ -112,7 +112,7 @@ base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::si
     PredictedCost predicted;
     for (const Rank rank : {0, size_ - 1})
         if (const auto& program = programs_.of(rank); !program) return program.failure();
-    sampled.sample_more(steps);
+    sampled.sample_senders(steps);
     for (const Rank rank : sampled.ranks()) note_access(*programs_.of(rank), machine_, predicted);
     const auto counted = size_ <= kWholeTeam ? static_cast<std::size_t>(size_) : kCounted;
     const CallTimes found = WEFT_TRY(times(sampled, counted, most));
@@ -121,31 +121,31 @@ base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::si
     predicted.messages = sampled.messages();
     guesses_ = sampled.guesses();
     complete_ = sampled.is_complete();
-    steps_ += sampled.steps() * (machine_.oversubscribed() ? 2 : 1);
+    steps_ += sampled.steps() * runs();
     return predicted;
 }
 
 std::size_t Prediction::steps_of_all(std::size_t most) {
-    // To generate a program takes the time in which this number of its steps can be read.
+    // Generating a program takes as long as reading this number of steps.
     constexpr std::int64_t kStepsOfProgram = 4;
-    constexpr std::size_t kRead = 2;  // ranks of each stratum whose programs are read
+    constexpr std::size_t kAnalyzed = 2;  // ranks of each stratum whose programs are generated
     const auto& last = programs_.of(size_ - 1);
     if (steps_to_read(*last) * static_cast<std::size_t>(size_) > most) return most + 1;
     std::int64_t sum = 0;
-    for (const CountedRank& each : counted_ranks(machine_, size_, {}, 1, kRead)) {
+    for (const CountedRank& each : counted_ranks(machine_, size_, {}, /*steps=*/1, kAnalyzed)) {
         const auto& program = programs_.of(each.rank);
         if (!program) return most + 1;
-        const std::uint32_t iterations = std::min(iterations_of(*program), kIterationsOfAll);
+        const std::uint32_t iterations = std::min(iterations_of(*program), kFewIterations);
         const auto steps = static_cast<std::int64_t>(program->unit_counts.size() +
                                                      steps_to_read(*program) * iterations);
-        sum += (kStepsOfProgram + steps) * each.ranks / each.read;
+        sum += (kStepsOfProgram + steps) * each.stratum_ranks / each.analyzed_ranks;
     }
-    return static_cast<std::size_t>(sum) * (machine_.oversubscribed() ? 2 : 1);
+    return static_cast<std::size_t>(sum) * runs();
 }
 
 std::optional<CallTimes> Prediction::by_all(std::size_t steps) {
-    SampledRanks all(programs_, size_, buffer_, models_, kIterationsOfAll);
-    SharedWork work(machine_, size_, buffer_, *programs_.of(0), true);
+    SampledRanks all(programs_, size_, buffer_, models_, kFewIterations);
+    SharedWork work(machine_, size_, buffer_, *programs_.of(0), /*whole=*/true);
     const auto count = [&](const Program& program) {
         if (machine_.oversubscribed()) work.add(program, {.rank = program.rank});
     };

@@ -20,9 +20,9 @@ class Prediction {
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
                const BufferSize& buffer);
 
-    /// Returns a time from the programs of very few ranks, at most kSurelyLonger times the full
-    /// prediction. Returns 0 for small teams. If a rank alone needs more than `most`, returns a
-    /// lower bound above `most`. Fails if the algorithm does not support the size.
+    /// Returns a time from the programs of very few ranks, assumed to be at most kRoughFactor times
+    /// the full prediction. Returns 0 for small teams. If a rank alone needs more than `most`,
+    /// returns a lower bound above `most`. Fails if the algorithm does not support the size.
     [[nodiscard]] base::Result<Time> rough(Time most);
     /// Returns the prediction from a sample of about `steps` steps. Times above `most` are only
     /// lower bounds.
@@ -41,10 +41,10 @@ class Prediction {
     /// most + 1 if the program of the last rank shows that there are more than `most`.
     [[nodiscard]] std::size_t steps_of_all(std::size_t most);
 
-    /// Returns the steps that full() and brief() have read since the last call.
+    /// Returns the number of steps that full() and brief() have read since the last call.
     [[nodiscard]] std::size_t take_steps() { return std::exchange(steps_, 0); }
 
-    static constexpr Time kSurelyLonger = 2;
+    static constexpr Time kRoughFactor = 2;
 
   private:
     [[nodiscard]] Time least_time(const Program& program) const;
@@ -54,6 +54,8 @@ class Prediction {
     [[nodiscard]] base::Result<CallTimes> times(SampledRanks& sampled,
                                                 std::size_t counted_of_stratum, Time most);
     [[nodiscard]] CallTimes times(SampledRanks& sampled, const SharedWork& work, Time most);
+    /// Returns the runs of a sample. If ranks share processors, waits and work run separately.
+    [[nodiscard]] std::size_t runs() const { return machine_.oversubscribed() ? 2 : 1; }
 
     const Machine& machine_;
     Rank size_;

@@ -18,10 +18,10 @@ namespace weft::plan {
 
 /// Returns the largest number of iterations of a loop of the program.
 [[nodiscard]] inline std::uint32_t iterations_of(const Program& program) {
-    std::uint32_t most = 1;
+    std::uint32_t longest = 1;
     for (const Step& step : program.steps)
-        if (step.kind == StepKind::loop) most = std::max(most, program.repeats(step));
-    return most;
+        if (step.kind == StepKind::loop) longest = std::max(longest, program.repeats(step));
+    return longest;
 }
 
 /// Generates the program of each rank once.

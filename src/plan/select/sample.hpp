@@ -17,22 +17,23 @@ struct Sample {
         bool published = false;  ///< as in CostedStep
         bool exposes = false;
         bool lagged = false;
-        bool known = false;       ///< a wait whose sender is in the sample
-        bool one_way = false;     ///< a wait for a rank to which this rank sends no data
-        bool in_time = false;     ///< a wait whose message arrives before the rank waits for it
-        std::uint32_t waits = 0;  ///< number of messages of a reception; set in its first wait
+        bool known = false;    ///< a wait whose sender is in the sample
+        bool one_way = false;  ///< a wait for a rank to which this rank sends only credits
+        bool in_time = false;  ///< a wait whose message arrives before the rank waits for it
+        std::uint32_t reception_size = 0;  ///< messages of a reception; set in its first wait
         std::uint32_t segment = 0;
         Rank peer = kNoRank;
-        std::int32_t wire = -1;  ///< number of a wait; of a send, the number of its wait or -1
+        std::int32_t wait_number =
+            -1;  ///< number of a wait; of a send, the wait for its message or -1
         /// For a wait that is not `known`: index of this rank's send that corresponds to the
         /// awaited send in the sender's program, or -1.
-        std::int32_t like = -1;
+        std::int32_t similar_send = -1;
         std::uint64_t key = 0;
         Time work = 0;           ///< time that the rank is busy; 0 for waits
         Time latency = 0;        ///< latency of the message
         Time usual_latency = 0;  ///< of a wait that is not `known`: time from the assumed send
         Time hold = 0;           ///< as in CostedStep
-        Time taken = 0;
+        Time taken = 0;          ///< time of the receiver for the bytes
 
         Action() = default;
         explicit Action(const CostedStep& step)
@@ -51,10 +52,10 @@ struct Sample {
         [[nodiscard]] bool is_wait() const { return kind == CostedStep::Kind::wait; }
     };
     struct RankLane {
-        std::uint32_t rank = 0;  ///< index in `ranks`
-        std::size_t first = 0;   ///< index of the lane's first action
-        std::size_t end = 0;     ///< index after its last action
-        bool shares = false;     ///< the rank has other lanes, which use the same processor
+        std::uint32_t rank = 0;     ///< index in `ranks`
+        std::size_t first = 0;      ///< index of the lane's first action
+        std::size_t end = 0;        ///< index after its last action
+        bool has_siblings = false;  ///< the rank has other lanes, which use the same processor
     };
     /// A wait for a published cell.
     struct Reader {
@@ -69,8 +70,8 @@ struct Sample {
     std::vector<RankLane> lanes = {};
     std::vector<Action> actions = {};
     std::vector<std::uint32_t> lane_of_wait = {};
-    std::vector<Reader> readers = {};       ///< by name
-    std::vector<std::int64_t> shares = {};  ///< by index: ranks of the node that it represents
+    std::vector<Reader> readers = {};            ///< sorted by name
+    std::vector<std::int64_t> represented = {};  ///< by index: ranks of the node that it represents
 
     static constexpr std::uint32_t kOutside = ~0U;
     [[nodiscard]] bool is_sampled(Rank rank) const {
@@ -80,7 +81,7 @@ struct Sample {
     [[nodiscard]] bool is_remote(Rank a, Rank b) const {
         return models.far && node_of(a) != node_of(b);
     }
-    [[nodiscard]] bool has_cards() const { return models.far && models.far->card.held(1) > 0; }
+    [[nodiscard]] bool has_nics() const { return models.far && models.far->card.held(1) > 0; }
     [[nodiscard]] std::size_t node_of(Rank rank) const {
         return static_cast<std::size_t>((*models.far->node_of)[static_cast<std::size_t>(rank)]);
     }

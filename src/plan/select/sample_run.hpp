@@ -31,15 +31,15 @@ class SampleRun {
         : sample_(sample),
           counted_(counted),
           iterations_(iterations),
-          cards_(sample.has_cards() && counted.work),
+          has_nics_(sample.has_nics() && counted.work),
           before_(before) {
         states_.resize(sample.lanes.size());
         clocks_.resize(sample.ranks.size());
         arrived_.assign(sample.lane_of_wait.size(), kNotYet);
         ended_.resize(sample.actions.size());
         if (before != nullptr) clocks_ = before->clocks_;
-        if (cards_) send_free_.resize(sample.models.far->node_of->size());
-        if (cards_) receive_free_.resize(sample.models.far->node_of->size());
+        if (has_nics_) send_free_.resize(sample.models.far->node_of->size());
+        if (has_nics_) receive_free_.resize(sample.models.far->node_of->size());
         for (std::uint32_t lane = 0; lane < states_.size(); ++lane) {
             states_[lane].at = sample.lanes[lane].first;
             states_[lane].ready = states_[lane].sent = clocks_[sample.lanes[lane].rank];
@@ -67,6 +67,7 @@ class SampleRun {
 
   private:
     static constexpr Time kNotYet = -1;
+    static std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
     struct State {
         std::size_t at = 0;  ///< index of the next action
@@ -79,7 +80,7 @@ class SampleRun {
     struct Transit {
         const Sample::Action* action = nullptr;
         Rank from = 0;
-        bool left = false;  ///< has passed the sender's NIC
+        bool was_sent = false;  ///< has passed the sender's NIC
     };
     struct Wakeup {
         Time time = 0;
@@ -89,29 +90,30 @@ class SampleRun {
         }
     };
 
-    /// Executes actions of a lane until it waits, or its rank or a NIC has an earlier event.
+    /// Executes actions of a lane until it waits. If lanes share a processor or ranks share NICs,
+    /// executes one action or reception. Returns the rank's clock.
     Time run_lane(std::uint32_t lane) {
-        const Sample::RankLane& of = sample_.lanes[lane];
+        const Sample::RankLane& rank_lane = sample_.lanes[lane];
         State& state = states_[lane];
-        Time& clock = clocks_[of.rank];
-        while (state.at < of.end) {
+        Time& clock = clocks_[rank_lane.rank];
+        while (state.at < rank_lane.end) {
             const Sample::Action& action = sample_.actions[state.at];
             if (action.segment >= iterations_) {
                 ++state.at;
                 continue;
             }
             if (action.kind == CostedStep::Kind::wait) {
-                if (!receive(lane, action.waits)) break;
+                if (!receive(lane, action.reception_size)) break;
             } else {
                 clock = std::max(clock, state.ready) + (counted_.work ? action.work : 0);
                 state.ready = ended_[state.at] = clock;
                 ++state.at;
                 if (action.kind != CostedStep::Kind::work) {
                     if (!action.exposes) state.sent = clock;
-                    send(action, sample_.ranks[of.rank], clock);
+                    send(action, sample_.ranks[rank_lane.rank], clock);
                 }
             }
-            if ((of.shares || cards_) && state.at < of.end) {
+            if ((rank_lane.has_siblings || has_nics_) && state.at < rank_lane.end) {
                 events_.push({state.ready, lane});
                 break;
             }
@@ -123,11 +125,11 @@ class SampleRun {
         const Time latency = counted_.waits ? action.latency : 0;
         if (action.kind == CostedStep::Kind::publish)
             return arrive_at_readers(Sample::name_of(rank, action.key), now + latency);
-        if (cards_ && action.hold > 0) {
+        if (has_nics_ && action.hold > 0) {
             transits_.push_back({&action, rank});
             events_.push({now, static_cast<std::uint32_t>(states_.size() + transits_.size() - 1)});
-        } else if (action.wire >= 0) {
-            arrive(action.wire, now + latency);
+        } else if (action.wait_number >= 0) {
+            arrive(action.wait_number, now + latency);
         }
     }
 
@@ -140,30 +142,31 @@ class SampleRun {
     /// Moves a message into its next NIC. The latency is added at the end.
     void move_transit(std::uint32_t transit, Time now) {
         const Sample::Action& action = *transits_[transit].action;
-        const bool left = std::exchange(transits_[transit].left, true);
-        const Rank at = left ? action.peer : transits_[transit].from;
-        const Time enters = pass(left ? receive_free_ : send_free_, at, now, action.hold);
-        if (!left)
+        const bool was_sent = std::exchange(transits_[transit].was_sent, true);
+        const Rank at = was_sent ? action.peer : transits_[transit].from;
+        const Time enters = enter_nic(was_sent ? receive_free_ : send_free_, at, now, action.hold);
+        if (!was_sent)
             events_.push({enters, static_cast<std::uint32_t>(states_.size()) + transit});
-        else if (action.wire >= 0)
-            arrive(action.wire, enters + (counted_.waits ? action.latency : 0));
+        else if (action.wait_number >= 0)
+            arrive(action.wait_number, enters + (counted_.waits ? action.latency : 0));
     }
-    Time pass(std::vector<Time>& free, Rank rank, Time now, Time hold) {
+    /// Occupies a NIC for a message of each rank that `rank` represents. Returns the start.
+    Time enter_nic(std::vector<Time>& free, Rank rank, Time now, Time hold) {
         const std::size_t node = sample_.node_of(rank);
         const Time enters = std::max(now, free[node]);
-        const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
-        free[node] = enters + hold * (index != Sample::kOutside ? sample_.shares[index] : 1);
+        const std::uint32_t i = sample_.index_of[index(rank)];
+        free[node] = enters + hold * (i != Sample::kOutside ? sample_.represented[i] : 1);
         return enters;
     }
 
     void arrive(std::int32_t wait, Time time) {
-        arrived_[static_cast<std::size_t>(wait)] = time;
-        const std::uint32_t lane = sample_.lane_of_wait[static_cast<std::size_t>(wait)];
+        arrived_[index(wait)] = time;
+        const std::uint32_t lane = sample_.lane_of_wait[index(wait)];
         State& state = states_[lane];
         if (state.missing == 0) return;
         const Sample::Action& first = sample_.actions[state.at];
-        if (wait < first.wire || wait - first.wire >= static_cast<std::int32_t>(first.waits))
-            return;
+        const std::int32_t i = wait - first.wait_number;
+        if (i < 0 || i >= static_cast<std::int32_t>(first.reception_size)) return;
         state.due = std::max(state.due, time);
         if (--state.missing == 0) events_.push({std::max(state.due, state.ready), lane});
     }
@@ -171,51 +174,52 @@ class SampleRun {
     /// Receives `count` messages in the order of their arrival, or none if one is missing. Until
     /// the last one arrives, other lanes may use the processor.
     bool receive(std::uint32_t lane, std::uint32_t count) {
-        const Sample::RankLane& of = sample_.lanes[lane];
+        const Sample::RankLane& rank_lane = sample_.lanes[lane];
+        const Rank rank = sample_.ranks[rank_lane.rank];
         State& state = states_[lane];
         arrivals_.clear();
         state.missing = 0;
         state.due = 0;
         for (std::size_t i = state.at; i < state.at + count; ++i) {
             const Sample::Action& wait = sample_.actions[i];
-            Time& arrived = arrived_[static_cast<std::size_t>(wait.wire)];
-            if (arrived == kNotYet && !wait.known) arrived = usual_arrival(of, state, wait);
+            Time& arrived = arrived_[index(wait.wait_number)];
+            if (arrived == kNotYet && !wait.known) arrived = usual_arrival(rank, state, wait);
             if (arrived == kNotYet) ++state.missing;
             state.due = std::max(state.due, arrived);
-            if (wait.peer == sample_.ranks[of.rank]) continue;  // takes no time
+            if (wait.peer == rank) continue;  // takes no time
             arrivals_.push_back({arrived, counted_.work ? wait.taken : 0});
         }
         if (state.missing > 0) return false;
-        if (of.shares && state.due > now_) {
+        if (rank_lane.has_siblings && state.due > now_) {
             events_.push({state.due, lane});
             return false;
         }
         std::ranges::sort(arrivals_);
-        Time& clock = clocks_[of.rank];
+        Time& clock = clocks_[rank_lane.rank];
         clock = std::max(clock, state.ready);
-        const Time busy = counted_.work ? sample_.models.model.receive : 0;
-        for (const Arrival& each : arrivals_) clock = std::max(clock + each.work, each.time) + busy;
+        for (const Arrival& each : arrivals_)
+            clock = std::max(clock + each.work, each.time) +
+                    (counted_.work ? sample_.models.model.receive : 0);
         state.ready = clock = std::max(clock, state.due);
         state.at += count;
         return true;
     }
 
     /// Returns the arrival of a message from outside the sample.
-    Time usual_arrival(const Sample::RankLane& of, const State& state, const Sample::Action& wait) {
+    Time usual_arrival(Rank rank, const State& state, const Sample::Action& wait) {
         if (wait.lagged || wait.in_time) return 0;  // sampled ranks account for the cost of credits
-        const Rank rank = sample_.ranks[of.rank];
-        // A sender that awaits nothing is as far ahead in the second call as in the first one.
-        if (before_ != nullptr && wait.one_way)
-            return before_->arrived_[static_cast<std::size_t>(wait.wire)];
-        Time sent = wait.like >= 0 ? ended_[static_cast<std::size_t>(wait.like)] : state.sent;
-        if (cards_ && wait.hold > 0) sent = pass(receive_free_, rank, sent, wait.hold);
+        // A sender that awaits nothing from this rank may be ahead: its messages of the second call
+        // are assumed to arrive with its messages of the first call.
+        if (before_ != nullptr && wait.one_way) return before_->arrived_[index(wait.wait_number)];
+        Time sent = wait.similar_send >= 0 ? ended_[index(wait.similar_send)] : state.sent;
+        if (has_nics_ && wait.hold > 0) sent = enter_nic(receive_free_, rank, sent, wait.hold);
         return sent + (counted_.waits ? wait.usual_latency : 0);
     }
 
     const Sample& sample_;
     Counted counted_;
     std::uint32_t iterations_;
-    bool cards_;
+    bool has_nics_;  ///< the run includes the time of NICs
     const SampleRun* before_;
     Time now_ = 0;                 ///< time of the current event
     std::vector<State> states_;    ///< by lane

@@ -13,14 +13,14 @@ namespace weft::plan {
 namespace {
 
 constexpr std::size_t kStepsOfWhole = 24'000;  ///< limit of steps of a complete sample
-constexpr std::size_t kRanksMin = 3;           ///< least ranks of a sample for full()
-constexpr std::size_t kRanksMax = 64;          ///< most ranks of a sample of a large team
-constexpr std::size_t kHopsMax = 48;
-constexpr Rank kNodeMax = 32;  ///< most ranks of a node that is sampled completely
+constexpr std::size_t kRanksMin = 3;   ///< smallest number of ranks of a sample with senders
+constexpr std::size_t kRanksMax = 64;  ///< largest number of ranks for a large team
+constexpr std::size_t kHopsMax = 48;   ///< largest number of hops that follow() takes
+constexpr Rank kNodeMax = 32;          ///< largest size of a node that is sampled completely
 /// A sample of ends has at most kEnds ranks, and gets no further rank after kStepsOfEnds steps.
 constexpr std::size_t kEnds = 4;
 constexpr std::size_t kStepsOfEnds = 2'000;
-constexpr int kSpreadRanks = 16;
+constexpr int kSpreadRanks = 16;  ///< number of sampled ranks that are spread over a team
 /// Iterations of loops that run, in small and in large teams. The last third of them gives the time
 /// of each further iteration.
 constexpr std::uint32_t kIterations = 48;
@@ -64,14 +64,14 @@ bool SampledRanks::add(Rank rank, const base::Result<Program>& program) {
     sample_.index_of[static_cast<std::size_t>(rank)] =
         static_cast<std::uint32_t>(sample_.ranks.size());
     sample_.ranks.push_back(rank);
-    iterations_ = std::max(iterations_, iterations_of(*program));
+    longest_loop_ = std::max(longest_loop_, iterations_of(*program));
     const CostedSteps steps(*program, buffer_, sample_.models, run_max_);
     const std::size_t before = sample_.actions.size();
     if (sample_.actions.empty()) sample_.actions.reserve(kEnds * program->steps.size());
     if (program->lanes.empty()) add_lane(steps, nullptr, steps.expose_time());
     for (std::size_t lane = 0; lane < program->lanes.size(); ++lane) {
         add_lane(steps, &program->lanes[lane], lane == 0 ? steps.expose_time() : 0);
-        sample_.lanes.back().shares = program->lanes.size() > 1;
+        sample_.lanes.back().has_siblings = program->lanes.size() > 1;
     }
     steps_ += sample_.actions.size() - before + steps_to_read(*program) - program->steps.size();
     return true;
@@ -85,9 +85,9 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
     const auto end_work = [&] {
         if (work > 0) sample_.actions.emplace_back().work = std::exchange(work, 0);
     };
-    std::size_t reception = 0;
+    std::size_t reception = 0;  // index of the first wait of the current reception
     bool receiving = false;
-    bool late = false;
+    bool late = false;  // in the last third of the iterations that run (time())
     const auto visit = [&](const CostedStep& step) {
         const bool waits = step.kind == CostedStep::Kind::wait;
         if (late != (step.segment >= run_max_ / 3 * 2)) {
@@ -103,7 +103,7 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
             if (!receiving) reception = sample_.actions.size();
             receiving = true;
             sample_.actions.emplace_back(step);
-            ++sample_.actions[reception].waits;
+            ++sample_.actions[reception].reception_size;
         } else {
             end_work();  // other lanes may use the processor before the message
             ++messages_;
@@ -122,32 +122,34 @@ Rank SampledRanks::last_sender(Rank rank) const {
     const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
     const Sample::Action* found = nullptr;
     int best = -1;
-    const Sample::Action* after = nullptr;  // the last action that is not a wait for a message
-    const Sample::Action* after_found = nullptr;
+    const Sample::Action* next =
+        nullptr;  // action after the current reception, which it identifies
+    const Sample::Action* next_of_found = nullptr;
     const auto distance = [&](const Sample::Action& wait) { return std::abs(wait.peer - rank); };
     for (std::size_t lane = sample_.lanes.size(); lane-- > 0;) {
         if (sample_.lanes[lane].rank != index) continue;
         for (std::size_t i = sample_.lanes[lane].end; i-- > sample_.lanes[lane].first;) {
             const Sample::Action& action = sample_.actions[i];
-            if (!action.is_wait()) after = &action;
+            if (!action.is_wait()) next = &action;
             if (!action.is_wait() || action.lagged || action.peer == rank) continue;
             const int rating = (followed_.contains(action.peer) ? 0 : 2) +
                                (sample_.is_remote(rank, action.peer) ? 1 : 0);
-            const bool farther = found != nullptr && rating == best && after == after_found &&
+            const bool farther = found != nullptr && rating == best && next == next_of_found &&
                                  distance(action) > distance(*found);
             if (rating <= best && !farther) continue;
             best = rating;
             found = &action;
-            after_found = after;
+            next_of_found = next;
         }
     }
     return found != nullptr ? found->peer : kNoRank;
 }
 
-/// Adds a rank, the last sender that it awaits, the last sender which that one awaits, and so on.
-/// Ends after `hops` hops, or after kSure hops with equal strides.
+/// Adds a rank, the last sender that it awaits, the last sender which that sender awaits, and so
+/// on. Ends after `hops` hops, after kEqualHops hops with equal strides, or at a rank that was
+/// followed before.
 void SampledRanks::follow(Rank rank, std::size_t hops) {
-    constexpr int kSure = 5;  // hops with equal strides
+    constexpr int kEqualHops = 5;
     Rank receiver = kNoRank;
     Rank stride = 0;
     int equal = 0;
@@ -156,33 +158,33 @@ void SampledRanks::follow(Rank rank, std::size_t hops) {
         if (receiver != kNoRank) {
             equal = receiver - rank == stride ? equal + 1 : 0;
             stride = receiver - rank;
-            if (equal == kSure) return;
+            if (equal == kEqualHops) return;
         }
         receiver = rank;
         rank = last_sender(rank);
     }
 }
 
-/// Returns the chains through a sampled rank of a large team. In a chain, the rank forwards a
-/// message, under the same key, to the rank as far ahead as the sender is behind.
-std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
+/// Returns the chains through a sampled rank of a large team; none in a small team. In a chain, the
+/// rank forwards a message under an equal key.
+std::vector<SampledRanks::Chain> SampledRanks::chains_through(Rank rank) const {
     constexpr std::size_t kActionsMax = 2000;  // chains have short programs
-    std::vector<Passing> found;
+    std::vector<Chain> found;
     if (sample_.size <= kWholeTeam) return found;
     const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
     for (const Sample::RankLane& lane : sample_.lanes) {
         if (lane.rank != index || lane.end - lane.first > kActionsMax) continue;
-        std::map<std::uint64_t, Passing> awaited;  // by key
+        std::map<std::uint64_t, Chain> awaited;  // by key; `work` is the work before the wait
         Time work = 0;
         for (std::size_t i = lane.first; i < lane.end; ++i) {
             const Sample::Action& action = sample_.actions[i];
             work += action.work;
             if (action.is_wait() && !action.lagged)
-                awaited.emplace(action.key, Passing{rank - action.peer, work});
+                awaited.emplace(action.key, Chain{rank - action.peer, work});
             if (!action.is_send()) continue;
             const auto wait = awaited.find(action.key);
             if (wait == awaited.end() || wait->second.stride != action.peer - rank) continue;
-            if (std::ranges::find(found, wait->second.stride, &Passing::stride) == found.end())
+            if (std::ranges::find(found, wait->second.stride, &Chain::stride) == found.end())
                 found.push_back(
                     {wait->second.stride, work - wait->second.work + sample_.models.model.receive});
         }
@@ -193,43 +195,35 @@ std::vector<SampledRanks::Passing> SampledRanks::passings(Rank rank) const {
 /// Returns the time until the rank before `rank` in a chain sends. The chain begins at a rank that
 /// does not wait for the rank before it. Only kChecked ranks, and the first rank of each node, are
 /// checked for this.
-Time SampledRanks::time_of_hops(Rank rank, const Passing& passing) {
+Time SampledRanks::time_of_hops(Rank rank, const Chain& chain) {
     constexpr Rank kChecked = 16;  // more than the longest sequence of equal strides in a tree
     // The last rank of each node sends to another node, like the last rank of the first node.
-    Time far_work = passing.work;
-    if (sample_.models.far && sample_.is_sampled(first_node() - 1))
-        for (const Passing& each : passings(first_node() - 1))
-            if (each.stride == passing.stride) far_work = each.work;
+    Time far_work = chain.work;
+    if (sample_.models.far && sample_.is_sampled(first_node_size() - 1))
+        for (const Chain& each : chains_through(first_node_size() - 1))
+            if (each.stride == chain.stride) far_work = each.work;
     Time time = 0;
     Rank hop = 0;
-    for (Rank at = rank - passing.stride; sample_.is_member(at - passing.stride);
-         at -= passing.stride) {
-        const bool remote = sample_.is_remote(at, at - passing.stride);
+    for (Rank at = rank - chain.stride; sample_.is_member(at - chain.stride); at -= chain.stride) {
+        const bool remote = sample_.is_remote(at, at - chain.stride);
         if (remote || hop++ < kChecked) {
             const auto& program = programs_.of(at);
             const auto awaits = [&](const Step& step) {
-                return step.kind == StepKind::wait && step.peer == at - passing.stride;
+                return step.kind == StepKind::wait && step.peer == at - chain.stride;
             };
             if (!program || std::ranges::none_of(program->steps, awaits)) break;
         }
-        time += (sample_.is_remote(at, at + passing.stride) ? far_work : passing.work) +
+        time += (sample_.is_remote(at, at + chain.stride) ? far_work : chain.work) +
                 (remote ? sample_.models.far->model : sample_.models.model).latency;
     }
     return time;
-}
-
-/// Sets the arrival of a message from outside the sample that the rank forwards. Later pieces
-/// arrive before the rank has forwarded the first one.
-void SampledRanks::wait_in_chain(Sample::Action& wait, Rank rank, const Passing& passing) {
-    wait.in_time = wait.segment > 0;
-    if (!wait.in_time) wait.usual_latency += time_of_hops(rank, passing);
 }
 
 /// Returns ranks that may end last: ranks at a border of nodes, the first ranks and the last one,
 /// the largest rank with only ones in binary, and ranks in between.
 std::vector<Rank> SampledRanks::ends() const {
     const bool has_nodes = sample_.models.far.has_value();
-    std::vector<Rank> found{has_nodes ? first_node() - 1 : sample_.size - 1};
+    std::vector<Rank> found{has_nodes ? first_node_size() - 1 : sample_.size - 1};
     const auto append = [&](std::int64_t rank) {
         const auto end = static_cast<Rank>(rank);
         if (end < sample_.size && std::ranges::find(found, end) == found.end())
@@ -237,7 +231,7 @@ std::vector<Rank> SampledRanks::ends() const {
     };
     append(0);
     append(sample_.size - 1);
-    if (has_nodes) append(first_node());
+    if (has_nodes) append(first_node_size());
     append(sample_.size / 2);
     append(static_cast<Rank>(std::bit_floor(static_cast<std::uint32_t>(sample_.size))) - 1);
     append(1);
@@ -246,7 +240,7 @@ std::vector<Rank> SampledRanks::ends() const {
 }
 
 /// Returns the number of consecutive ranks from rank 0 on that are on its node.
-Rank SampledRanks::first_node() const {
+Rank SampledRanks::first_node_size() const {
     Rank border = 1;
     while (border < sample_.size && sample_.node_of(border) == sample_.node_of(0)) ++border;
     return border;
@@ -264,14 +258,13 @@ void SampledRanks::sample_ends() {
         if (sample_.ranks.size() < kEnds && (sample_.ranks.empty() || steps_ < kStepsOfEnds))
             (void)add(end);
     connect();
-    if (sample_.has_cards()) sample_.shares.assign(sample_.ranks.size(), 1);
 }
 
-void SampledRanks::sample_more(std::size_t steps) {
+void SampledRanks::sample_senders(std::size_t steps) {
     steps_max_ = steps;
     ranks_min_ = kRanksMin;
-    if (sample_.has_cards() && first_node() <= kNodeMax)  // its NIC carries all its messages
-        for (Rank rank = 0; rank < first_node(); ++rank) (void)add(rank);
+    if (sample_.has_nics() && first_node_size() <= kNodeMax)  // the ranks of a node share its NIC
+        for (Rank rank = 0; rank < first_node_size(); ++rank) (void)add(rank);
     // The last senders of the three most important ends come first, in case programs are long.
     const std::vector<Rank> from = ends();
     for (std::size_t i = 0; i < 3 && i < from.size(); ++i) follow(from[i], 1);
@@ -285,7 +278,7 @@ void SampledRanks::sample_more(std::size_t steps) {
     for (Rank rank = 0; sample_.size <= kWholeTeam && rank < sample_.size && !is_full(); ++rank)
         (void)add(rank);
     connect();
-    if (sample_.has_cards()) count_ranks_of_nodes();
+    if (sample_.has_nics()) count_ranks_of_nodes();
 }
 
 bool SampledRanks::sample_all(std::size_t steps, const std::function<void(const Program&)>& visit) {
@@ -297,53 +290,54 @@ bool SampledRanks::sample_all(std::size_t steps, const std::function<void(const 
         visit(*program);
     }
     connect();
-    if (sample_.has_cards()) sample_.shares.assign(sample_.ranks.size(), 1);
     return true;
 }
 
 /// Connects the sends of the sample with its waits.
 void SampledRanks::connect() {
-    guesses_ = sample_.has_cards() && sample_.size > kWholeTeam;
-    // Simultaneous messages take turns in the order of lanes, so lanes are in rank order.
+    guesses_ = sample_.has_nics() && sample_.size > kWholeTeam;
+    if (sample_.has_nics()) sample_.represented.assign(sample_.ranks.size(), 1);
+    // Simultaneous messages enter a NIC in the order of lanes, so lanes are sorted by rank.
     std::ranges::stable_sort(
         sample_.lanes, {}, [&](const Sample::RankLane& lane) { return sample_.ranks[lane.rank]; });
     sample_.lane_of_wait.clear();
     sample_.readers.clear();
-    std::vector<std::size_t> places;  // index of each wait's action
+    std::vector<std::size_t> action_of_wait;  // by wait: index of its action
     for (std::uint32_t lane = 0; lane < sample_.lanes.size(); ++lane)
         for (std::size_t i = sample_.lanes[lane].first; i < sample_.lanes[lane].end; ++i) {
             Sample::Action& action = sample_.actions[i];
             if (action.kind != CostedStep::Kind::wait) continue;
-            action.wire = static_cast<std::int32_t>(sample_.lane_of_wait.size());
+            action.wait_number = static_cast<std::int32_t>(sample_.lane_of_wait.size());
             sample_.lane_of_wait.push_back(lane);
-            places.push_back(i);
+            action_of_wait.push_back(i);
             action.known = sample_.is_sampled(action.peer);
             if (action.published)
                 sample_.readers.push_back(
-                    {.name = Sample::name_of(action.peer, action.key), .wait = action.wire});
+                    {.name = Sample::name_of(action.peer, action.key), .wait = action.wait_number});
         }
-    const auto name_of = [&](std::int32_t wire) {
-        const auto wait = static_cast<std::size_t>(wire);
+    const auto name_of = [&](std::int32_t number) {
+        const auto wait = static_cast<std::size_t>(number);
         const std::uint32_t rank = sample_.lanes[sample_.lane_of_wait[wait]].rank;
-        return Sample::name_of(sample_.ranks[rank], sample_.actions[places[wait]].key);
+        return Sample::name_of(sample_.ranks[rank], sample_.actions[action_of_wait[wait]].key);
     };
-    // A hash table with open addressing, at most half full.
-    std::vector<std::int32_t> waits(2 * std::bit_ceil(places.size() + 1), -1);
+    // A hash table of waits by name, with open addressing, at most half full.
+    std::vector<std::int32_t> table(2 * std::bit_ceil(action_of_wait.size() + 1), -1);
     const auto slot_of = [&](std::uint64_t name) {
-        std::size_t slot = name * 0x9e3779b97f4a7c15U >> (64 - std::bit_width(waits.size() - 1));
-        while (waits[slot] >= 0 && name_of(waits[slot]) != name)
-            slot = (slot + 1) & (waits.size() - 1);
+        std::size_t slot = name * 0x9e3779b97f4a7c15U >> (64 - std::bit_width(table.size() - 1));
+        while (table[slot] >= 0 && name_of(table[slot]) != name)
+            slot = (slot + 1) & (table.size() - 1);
         return slot;
     };
-    for (std::size_t wait = 0; wait < places.size(); ++wait)
-        if (!sample_.actions[places[wait]].published)
-            waits[slot_of(name_of(static_cast<std::int32_t>(wait)))] =
+    for (std::size_t wait = 0; wait < action_of_wait.size(); ++wait)
+        if (!sample_.actions[action_of_wait[wait]].published)
+            table[slot_of(name_of(static_cast<std::int32_t>(wait)))] =
                 static_cast<std::int32_t>(wait);
     for (Sample::Action& action : sample_.actions) {
         if (action.kind != CostedStep::Kind::send || !sample_.is_sampled(action.peer)) continue;
-        action.wire = waits[slot_of(Sample::name_of(action.peer, action.key))];
-        if (action.wire < 0) continue;
-        sample_.actions[places[static_cast<std::size_t>(action.wire)]].taken = action.taken;
+        action.wait_number = table[slot_of(Sample::name_of(action.peer, action.key))];
+        if (action.wait_number < 0) continue;
+        sample_.actions[action_of_wait[static_cast<std::size_t>(action.wait_number)]].taken =
+            action.taken;
     }
     std::ranges::sort(sample_.readers, {}, &Sample::Reader::name);
     for (const Sample::RankLane& lane : sample_.lanes) find_usual_arrivals(lane);
@@ -351,25 +345,25 @@ void SampledRanks::connect() {
 
 /// Sets when messages from outside the sample arrive at a lane. The n-th message from a sender is
 /// assumed to be sent with the lane's own n-th message to the rank as far ahead as the sender is
-/// behind. If no such message precedes the wait, it is the lane's n-th message to the sender.
+/// behind. If no such message precedes the wait, it is assumed to be sent with the lane's n-th
+/// message to the sender. In a chain, the time of the hops is added.
 void SampledRanks::find_usual_arrivals(const Sample::RankLane& lane) {
     const auto is_unknown = [](const Sample::Action& action) {
         return action.is_wait() && !action.known && !action.lagged;
     };
-    if (std::none_of(sample_.actions.begin() + static_cast<std::ptrdiff_t>(lane.first),
-                     sample_.actions.begin() + static_cast<std::ptrdiff_t>(lane.end), is_unknown))
-        return;
+    const auto actions = std::span(sample_.actions).subspan(lane.first, lane.end - lane.first);
+    if (std::ranges::none_of(actions, is_unknown)) return;
     const Rank rank = sample_.ranks[lane.rank];
     std::map<Rank, std::vector<std::size_t>> sends;  // by peer
     std::map<Rank, std::size_t> received;
-    std::unordered_set<Rank> sends_to;
-    for (const Sample::RankLane& of : sample_.lanes)
-        for (std::size_t i = of.first; of.rank == lane.rank && i < of.end; ++i)
+    std::unordered_set<Rank> receivers;  // ranks to which the rank sends, besides credits
+    for (const Sample::RankLane& other : sample_.lanes)
+        for (std::size_t i = other.first; other.rank == lane.rank && i < other.end; ++i)
             if (sample_.actions[i].is_send() && !sample_.actions[i].lagged)
-                sends_to.insert(sample_.actions[i].peer);
-    std::optional<std::vector<Passing>> passed;
+                receivers.insert(sample_.actions[i].peer);
+    std::optional<std::vector<Chain>> chains;
     // A send that exposes a buffer corresponds only to a message with the same key.
-    const auto find_like = [&](Rank peer, std::size_t nth, std::uint64_t key) {
+    const auto find_similar = [&](Rank peer, std::size_t nth, std::uint64_t key) {
         const auto found = sends.find(peer);
         if (found == sends.end() || nth >= found->second.size()) return -1;
         const Sample::Action& send = sample_.actions[found->second[nth]];
@@ -382,25 +376,29 @@ void SampledRanks::find_usual_arrivals(const Sample::RankLane& lane) {
         action.usual_latency = usual_latency(action, rank);
         const Rank peer = action.peer;
         const std::size_t nth = received[peer]++;
-        action.one_way = !sends_to.contains(peer);
-        action.like = find_like((2 * rank - peer + sample_.size) % sample_.size, nth, action.key);
-        if (action.like >= 0) {
-            action.taken = sample_.actions[static_cast<std::size_t>(action.like)].taken;
+        action.one_way = !receivers.contains(peer);
+        action.similar_send =
+            find_similar((2 * rank - peer + sample_.size) % sample_.size, nth, action.key);
+        if (action.similar_send >= 0) {
+            action.taken = sample_.actions[static_cast<std::size_t>(action.similar_send)].taken;
             continue;
         }
         guesses_ = true;
-        action.like = find_like(peer, nth, action.key);
-        if (action.like >= 0) continue;
-        if (!passed) passed = passings(rank);
-        const auto passing = std::ranges::find(*passed, rank - peer, &Passing::stride);
-        if (passing != passed->end()) wait_in_chain(action, rank, *passing);
+        action.similar_send = find_similar(peer, nth, action.key);
+        if (action.similar_send >= 0) continue;
+        if (!chains) chains = chains_through(rank);
+        const auto chain = std::ranges::find(*chains, rank - peer, &Chain::stride);
+        if (chain == chains->end()) continue;
+        // Later segments arrive before the rank has forwarded the first one.
+        action.in_time = action.segment > 0;
+        if (!action.in_time) action.usual_latency += time_of_hops(rank, *chain);
     }
 }
 
-/// Sets, for nodes whose ranks share a NIC, the number of ranks that a sampled rank represents.
+/// Sets the number of ranks that each sampled rank represents, for nodes whose ranks share a NIC.
 /// Rank 0 and the first and last ranks of nodes represent only themselves. A sample prefers senders
-/// of remote messages. So ranks outside it are assumed to use a NIC for the mean time of the spread
-/// ranks.
+/// of remote messages. So ranks outside the sample are assumed to use a NIC for the mean time of
+/// the spread ranks.
 void SampledRanks::count_ranks_of_nodes() {
     const auto is_usual = [&](Rank rank) {
         return rank > 0 && rank + 1 < sample_.size && !sample_.is_remote(rank, rank - 1) &&
@@ -425,60 +423,60 @@ void SampledRanks::count_ranks_of_nodes() {
         spread += held[sample_.index_of[static_cast<std::size_t>(rank)]];
         ++count;
     }
-    sample_.shares.assign(sample_.ranks.size(), 1);
     for (std::size_t i = 0; i < sample_.ranks.size(); ++i) {
         if (!is_usual(sample_.ranks[i])) continue;
         const std::size_t node = sample_.node_of(sample_.ranks[i]);
         const std::int64_t others = usual[node] - sampled[node];
         const bool is_busy = count > 0 && held[i] > spread / count;
-        sample_.shares[i] +=
+        sample_.represented[i] +=
             (is_busy ? others * (spread / count) / held[i] : others) / sampled[node];
     }
 }
 
-/// Returns the latency of a message from a rank outside the sample. If messages over the same
-/// distance are local for some ranks and remote for others, returns a mean. Of the `count` messages
-/// that the rank awaits over this distance, the share of remote ones is that of all ranks, rounded
-/// up.
+/// Returns the latency of a message from a rank outside the sample. If the message is remote, but
+/// other ranks have local peers at this distance, returns a mean: the share of remote messages
+/// among DistanceCounts::waits is the share of remote_ranks in the team, rounded up.
 Time SampledRanks::usual_latency(const Sample::Action& wait, Rank rank) {
     if (!sample_.models.far || sample_.node_of(rank) == sample_.node_of(wait.peer))
         return wait.latency;
     const Rank distance = (rank - wait.peer + sample_.size) % sample_.size;
-    // No node has consecutive ranks at this distance.
+    // All peers at this distance are remote, if the ranks of each node are consecutive.
     if (std::min(distance, sample_.size - distance) >= sample_.models.far->largest_node)
         return wait.latency;
-    const auto [far, is_new] = far_at_.try_emplace(distance, 0);
+    const auto [counts, is_new] = at_distance_.try_emplace(distance);
     if (is_new) {
         for (Rank other = 0; other < sample_.size; ++other)
-            far->second.remote +=
+            counts->second.remote_ranks +=
                 sample_.node_of(other) != sample_.node_of((other + distance) % sample_.size) ? 1
                                                                                              : 0;
         for (const Sample::RankLane& lane : sample_.lanes)
             for (std::size_t i = lane.first; sample_.ranks[lane.rank] == rank && i < lane.end; ++i)
-                far->second.count +=
+                counts->second.waits +=
                     sample_.actions[i].is_wait() && sample_.actions[i].peer == wait.peer ? 1 : 0;
     }
-    const auto [remote, count] = far->second;
+    const auto [remote_ranks, waits] = counts->second;
     const Time near = sample_.models.model.latency;
-    return near +
-           (wait.latency - near) * ((remote * count + sample_.size - 1) / sample_.size) / count;
+    return near + (wait.latency - near) *
+                      ((remote_ranks * waits + sample_.size - 1) / sample_.size) / waits;
 }
 
-SampledRanks::CallEnds SampledRanks::time(Counted counted, Time enough, bool again) {
+SampledRanks::CallEnds SampledRanks::time(Counted counted, Time enough, bool two_calls) {
     const auto run = [&](std::uint32_t iterations) {
         SampleRun call(sample_, counted, iterations);
         CallEnds ends{.first = call.run_until(enough)};
-        if (again) ends.second = SampleRun(sample_, counted, iterations, &call).run_until(enough);
+        if (two_calls)
+            ends.second = SampleRun(sample_, counted, iterations, &call).run_until(enough);
         return ends;
     };
-    const CallEnds most = run(run_max_);
-    if (iterations_ <= run_max_ || most.first > enough) return most;
-    const CallEnds less = run(run_max_ / 3 * 2);
+    const CallEnds longer_run = run(run_max_);
+    if (longest_loop_ <= run_max_ || longer_run.first > enough) return longer_run;
+    const CallEnds shorter_run = run(run_max_ / 3 * 2);
     const auto extended = [&](Time longer, Time shorter) {
         const Time each = (longer - shorter) / (run_max_ / 3);
-        return longer + std::max<Time>(0, each) * (iterations_ - run_max_);
+        return longer + std::max<Time>(0, each) * (longest_loop_ - run_max_);
     };
-    return {extended(most.first, less.first), extended(most.second, less.second)};
+    return {extended(longer_run.first, shorter_run.first),
+            extended(longer_run.second, shorter_run.second)};
 }
 
 }  // namespace weft::plan

@@ -4,7 +4,7 @@
 // Idea     The sample has ranks that may end last, the ranks whose messages they await, and so on,
 //          up to a number of steps. A small team is sampled completely. The programs of the sample
 //          run with the costs of the machine. A rank outside the sample is assumed to send when the
-//          receiver does. This holds in an exchange, where all ranks are equally late. Of a tree,
+//          receiver sends. This holds in an exchange, where all ranks are equally late. In a tree,
 //          the ranks from the root to the sampled ends are in the sample. In a chain, where each
 //          rank forwards messages over equal distances, a hop outside the sample takes the time of
 //          a sampled hop. A loop runs only a few iterations; the time is linear in their number.
@@ -28,7 +28,7 @@ namespace weft::plan {
 
 /// Teams up to this size are sampled completely, if the limit of steps permits it.
 inline constexpr Rank kWholeTeam = 130;
-/// Number of steps of a sample.
+/// Usual number of steps of a sample.
 inline constexpr std::size_t kStepsOfSample = 12'000;
 
 class SampledRanks {
@@ -39,13 +39,14 @@ class SampledRanks {
     SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models,
                  std::uint32_t iterations);
 
-    /// Samples ranks that may end last.
+    // A sample is filled by one of the next three functions.
+    /// Samples very few ranks that may end last.
     void sample_ends();
-    /// Also samples the ranks for which sampled ranks wait, and others. The sample of a large team
-    /// has about `steps` steps.
-    void sample_more(std::size_t steps);
-    /// Samples all ranks, and calls visit() with their programs. Returns false if the programs have
-    /// more than about `steps` steps.
+    /// Samples ranks that may end last, the ranks for which sampled ranks wait, and ranks spread
+    /// over the team. The sample of a large team has about `steps` steps.
+    void sample_senders(std::size_t steps);
+    /// Samples all ranks, and calls visit() with their programs. Returns false if a program cannot
+    /// be generated, or the programs have more than about `steps` steps.
     [[nodiscard]] bool sample_all(std::size_t steps,
                                   const std::function<void(const Program&)>& visit);
     /// Times at which the last rank of the sample ends the first and the second call.
@@ -53,36 +54,34 @@ class SampledRanks {
         Time first = 0;
         Time second = 0;
     };
-    /// Returns the ends. Times above `enough` are only lower bounds. `again`: runs a second call.
+    /// Runs one call or two. Times above `enough` are only lower bounds.
     [[nodiscard]] CallEnds time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
-                                bool again = false);
+                                bool two_calls = false);
     [[nodiscard]] const std::vector<Rank>& ranks() const { return sample_.ranks; }
     [[nodiscard]] std::size_t steps() const { return steps_; }
     /// Returns true if all iterations of loops run.
-    [[nodiscard]] bool is_complete() const { return iterations_ <= run_max_; }
-    /// Returns true if the arrivals of messages from ranks outside the sample are guesses.
+    [[nodiscard]] bool is_complete() const { return longest_loop_ <= run_max_; }
+    /// Returns true if it guesses arrivals of messages from outside the sample, or the use of NICs.
     [[nodiscard]] bool guesses() const { return guesses_; }
     /// Returns the number of messages that the sampled ranks send.
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
 
   private:
-    /// A chain: a rank forwards messages from the rank `stride` before it to the rank `stride`
-    /// after it.
-    struct Passing {
+    /// Ranks that forward messages from the rank `stride` before them to the rank `stride` after.
+    struct Chain {
         Rank stride = 0;
-        Time work = 0;  ///< time of the rank from the arrival to the end of the send
+        Time work = 0;  ///< time of a rank from the arrival of a message to the end of its send
     };
 
     bool add(Rank rank);
     bool add(Rank rank, const base::Result<Program>& program);
     void add_lane(const CostedSteps& steps, const Lane* lane, Time before);
     void follow(Rank rank, std::size_t hops);
-    [[nodiscard]] std::vector<Passing> passings(Rank rank) const;
-    [[nodiscard]] Time time_of_hops(Rank rank, const Passing& passing);
-    void wait_in_chain(Sample::Action& wait, Rank rank, const Passing& passing);
+    [[nodiscard]] std::vector<Chain> chains_through(Rank rank) const;
+    [[nodiscard]] Time time_of_hops(Rank rank, const Chain& chain);
     [[nodiscard]] bool is_full() const;
     [[nodiscard]] std::vector<Rank> ends() const;
-    [[nodiscard]] Rank first_node() const;
+    [[nodiscard]] Rank first_node_size() const;
     [[nodiscard]] Rank first_of_last_node() const;
     [[nodiscard]] Rank last_sender(Rank rank) const;
     void connect();
@@ -95,19 +94,18 @@ class SampledRanks {
     Sample sample_;
     std::unordered_set<Rank> followed_;  ///< ranks whose last senders are in the sample
     std::uint32_t run_max_;              ///< largest number of iterations of a loop that run
-    std::uint32_t iterations_ = 1;       ///< largest number of iterations of the programs' loops
+    std::uint32_t longest_loop_ = 1;     ///< largest number of iterations of the programs' loops
     std::size_t steps_ = 0;              ///< number of steps of the sample
-    std::size_t steps_max_ = kStepsOfSample;
-    std::size_t ranks_min_ = 2;
+    std::size_t steps_max_ = kStepsOfSample;  ///< a sample of a large team with more steps is full
+    std::size_t ranks_min_ = 2;               ///< a sample of fewer ranks is not full
     std::uint64_t messages_ = 0;
     bool guesses_ = false;
-    /// For one distance of ranks: number of ranks whose peer at this distance is remote, and number
-    /// of waits of a rank for a peer at this distance.
-    struct FarAt {
-        std::int64_t remote = 0;
-        std::int64_t count = 0;
+    /// Messages over one distance of ranks.
+    struct DistanceCounts {
+        std::int64_t remote_ranks = 0;  ///< number of ranks whose peer at this distance is remote
+        std::int64_t waits = 0;         ///< number of waits of one rank for a peer at this distance
     };
-    std::unordered_map<Rank, FarAt> far_at_;  ///< by distance
+    std::unordered_map<Rank, DistanceCounts> at_distance_;
 };
 
 }  // namespace weft::plan

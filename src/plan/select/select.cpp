@@ -16,9 +16,9 @@ namespace weft::plan {
 
 namespace {
 
-/// Number of steps of the samples of all candidates of a call.
+/// Number of steps of the samples of all candidates of a call together.
 constexpr std::size_t kStepsOfCall = 80'000;
-/// Number of steps of a call's predictions from the programs of all ranks.
+/// Number of steps of all predictions of a call from the programs of all ranks.
 constexpr std::size_t kStepsOfAll = 70'000;
 
 /// Returns the part of the reason about access to other ranks' buffers, or "" if no candidate
@@ -95,7 +95,7 @@ bool fulfils(const Candidate& candidate, const Needs& needs) {
            (candidate.bit_identical || !needs.bit_identical);
 }
 
-/// Counts the traffic of the candidates. Candidates above the limit do not fulfil the needs.
+/// Sets descriptors and energy of the candidates. Those above the limit do not meet the needs.
 void count_traffic(Choice& choice, Rank size, std::span<const Candidate> candidates,
                    const BufferSize& buffer, const Preference& preference) {
     for (RankedCandidate& each : choice.candidates) {
@@ -125,7 +125,7 @@ RankedCandidate ranked(const Candidate& candidate, const PredictedCost& predicte
 struct Contender {
     const Candidate* candidate = nullptr;
     std::unique_ptr<Prediction> prediction;
-    Time rough = 0;
+    Time rough = 0;  ///< Prediction::rough()
     Time bound = 0;  ///< assumed lower bound of the final time
     std::optional<PredictedCost> predicted = {};
     PredictedCost sampled = {};  ///< prediction from the sample, if `by_all`
@@ -134,24 +134,25 @@ struct Contender {
     bool by_all = false;         ///< `predicted` is from the programs of all ranks
 };
 
-/// Finds the fastest of the candidates that meet the needs of the call. Predicts the candidate with
-/// the least bound more closely until its time is final: from very few ranks, then from a sample.
-/// In a large team, a third prediction is from all ranks, if their programs are short.
+/// Finds the fastest of the candidates that meet the needs of the call. Repeatedly predicts the
+/// candidate with the least bound more closely, until its time is final. Predictions are from very
+/// few ranks, then from a sample. Small teams then get a prediction with more iterations of loops,
+/// large teams one from all ranks, if their programs are short.
 class Search {
   public:
     Search(const Machine& machine, Rank size, std::span<const Candidate> candidates,
            const BufferSize& buffer, const Needs& needs, Scope scope)
         : large_(size > kWholeTeam), scope_(scope) {
-        Time least_rough = kForever / 4;
+        Time least_rough = kForever / 4;  // so that the product below does not overflow
         for (const Candidate& candidate : candidates) {
             if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
             auto prediction = std::make_unique<Prediction>(machine, size, candidate, buffer);
-            const auto rough = prediction->rough(least_rough / 2 * 3 * Prediction::kSurelyLonger);
+            const auto rough = prediction->rough(least_rough / 2 * 3 * Prediction::kRoughFactor);
             if (!rough) continue;  // does not support the team size
             if (*rough > 0 && fulfils(candidate, needs))
                 least_rough = std::min(least_rough, *rough);
             all_.push_back(
-                {&candidate, std::move(prediction), *rough, *rough / Prediction::kSurelyLonger});
+                {&candidate, std::move(prediction), *rough, *rough / Prediction::kRoughFactor});
         }
         for (Contender& each : all_)
             if (fulfils(*each.candidate, needs)) open_.push_back(&each);
@@ -165,7 +166,7 @@ class Search {
                 return std::pair(each->bound, each->is_final);
             });
             Contender& first = *open_.front();
-            first.is_final = first.is_final || is_alone(first);
+            first.is_final = first.is_final || is_below_others(first);
             if (first.is_final) break;
             if (!improve(first)) open_.erase(open_.begin());
         }
@@ -181,10 +182,10 @@ class Search {
     }
 
     /// Returns all candidates with their times; with Scope::chosen only the predicted candidates.
-    [[nodiscard]] std::vector<RankedCandidate> ranking(const Needs& needs, Scope scope) {
+    [[nodiscard]] std::vector<RankedCandidate> ranking(const Needs& needs) {
         std::vector<RankedCandidate> found;
         for (Contender& each : all_) {
-            if (scope == Scope::all && !each.by_all)
+            if (scope_ == Scope::all && !each.by_all)
                 if (const auto predicted = each.prediction->full(steps_, kForever))
                     each.predicted = *predicted;
             if (each.predicted) found.push_back(ranked(*each.candidate, *each.predicted, needs));
@@ -209,25 +210,26 @@ class Search {
                           kStepsOfSample / 4, kStepsOfSample);
     }
 
-    /// Returns true if the sampled time is less than the bounds of all other candidates.
-    [[nodiscard]] bool is_alone(const Contender& first) const {
+    /// Returns true if the predicted time is less than the bounds of all other candidates.
+    [[nodiscard]] bool is_below_others(const Contender& first) const {
         return first.predicted && !first.is_cut &&
                (open_.size() == 1 || (large_ && open_[1]->bound > first.predicted->in_stream));
     }
 
-    /// Predicts a candidate more closely. Returns false if that fails.
+    /// Predicts a candidate more closely. Returns false if this fails or the steps are used up.
     bool improve(Contender& each) {
         Prediction& prediction = *each.prediction;
         const bool exhausted = !large_ && prediction_steps_ > kStepsOfCall && best_ < kForever;
         if (exhausted && prediction.steps_of_all(kStepsOfCall) > kFewSteps) return false;
         if (!each.predicted || each.is_cut) {
-            const Time most = each.is_cut || least_ == kForever ? kForever : least_ / 2 * 3;
-            const Time enough = std::min(best_, most);
+            // A prediction ends early if the time exceeds the least one by half.
+            const Time cutoff = each.is_cut || least_ == kForever ? kForever : least_ / 2 * 3;
+            const Time enough = std::min(best_, cutoff);
             const auto predicted =
                 large_ ? prediction.full(steps_, enough) : prediction.brief(enough);
             if (!predicted) return false;
             each.predicted = *predicted;
-            each.is_cut = !each.is_cut && predicted->in_stream > most;
+            each.is_cut = !each.is_cut && predicted->in_stream > cutoff;
             least_ = std::min(least_, predicted->in_stream);
             each.is_final =
                 !each.is_cut && (large_ ? !prediction.guesses() : prediction.is_complete());
@@ -242,7 +244,7 @@ class Search {
         prediction_steps_ += prediction.take_steps();
         each.bound = each.predicted->in_stream;
         if (!each.is_final) {
-            // The final time may be less than this prediction.
+            // The final time may be less than this prediction, by up to a third or an eighth.
             each.bound = large_ ? each.bound / 3 * 2 : each.bound / 8 * 7;
             return true;
         }
@@ -322,7 +324,7 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
     const RankedCandidate& first = choice.candidates.front();
     if (choice.chosen > 0)
         text += fmt::format("; {} would take {:.3f} us{}", first.algorithm, us(first.predicted),
-                            first.fulfils ? " in the simulator" : " but does not fulfil that");
+                            first.fulfils ? " in the simulator" : " but does not meet these needs");
     const auto next = std::ranges::find_if(
         choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.chosen) + 1,
         choice.candidates.end(), &RankedCandidate::fulfils);
@@ -339,7 +341,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
     if (!preference.is_usual()) scope = Scope::all;
     Search search(machine, size, candidates, buffer, needs, scope);
     const Candidate* const fastest = search.run();
-    choice.candidates = search.ranking(needs, scope);
+    choice.candidates = search.ranking(needs);
     if (!preference.is_usual()) count_traffic(choice, size, candidates, buffer, preference);
     std::ranges::stable_sort(choice.candidates, {}, [&](const RankedCandidate& candidate) {
         return candidate.order(preference.objective);
@@ -347,12 +349,12 @@ base::Result<Choice> select(const Machine& machine, Rank size,
     const auto first = std::ranges::find_if(choice.candidates, &RankedCandidate::fulfils);
     if (first == choice.candidates.end() && preference.descriptors_max > 0)
         return base::fail(Status::unsupported,
-                          "each of {} algorithms for {} ranks has more than {} descriptors of a "
+                          "each of {} algorithms for {} ranks needs more than {} descriptors on a "
                           "rank (WEFT_DESCRIPTORS_MAX) or does not meet the needs of the call",
                           candidates.size(), size, preference.descriptors_max);
     if (first == choice.candidates.end())
         return base::fail(Status::unsupported,
-                          "no algorithm of {} fits {} ranks and meets the needs of the call",
+                          "none of {} algorithms supports {} ranks and meets the needs of the call",
                           candidates.size(), size);
     choice.chosen = static_cast<std::size_t>(
         (preference.is_usual()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // select.hpp - choice of one of several algorithms for a call, with the reason.
 //
-// Idea     Candidates are ranked by predicted time, or by energy or descriptors if the user asks
-//          for it (Hoefler and Moor, section 4.2). The first that meets the needs of the call is
-//          chosen.
+// Idea     Candidates are ranked by predicted time, or by energy or descriptors if the user prefers
+//          these (Hoefler and Moor, section 4.2). The first candidate that meets the needs of the
+//          call is chosen.
 // Holds    All ranks choose the same algorithm without communication, because the arithmetic is on
 //          whole numbers. Ties go to the candidate with fewer messages, then to the earlier one.
 // Next     predict.hpp; docs/selection.md and decision 9.
@@ -25,7 +25,7 @@ struct Preference {
     base::Objective objective = base::Objective::time;
     std::uint32_t descriptors_max = 0;
 
-    /// Returns true if the fastest algorithm is chosen.
+    /// Returns true if the choice is the fastest algorithm, without a limit of descriptors.
     [[nodiscard]] bool is_usual() const { return *this == Preference{}; }
     friend auto operator<=>(const Preference&, const Preference&) = default;
 };

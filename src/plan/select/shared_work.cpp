@@ -32,7 +32,7 @@ constexpr std::uint64_t kHeldBytes = std::uint64_t{256} << 10;
 /// Largest buffer that stays in a cache from one call to the next while other ranks put into it.
 constexpr std::uint64_t kDirectMax = std::uint64_t{2} << 20;
 
-bool is_of_peer(const Block& block) {
+bool is_mapped(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 bool is_exposed(const Step& step) {
@@ -47,7 +47,7 @@ std::vector<Stratum> strata_of(const Machine& machine, Rank size) {
     Rank nodes = 1;
     for (Rank rank = 1; rank < size; ++rank) nodes += node(rank) != node(rank - 1) ? 1 : 0;
     std::vector<Stratum> strata;
-    Rank first = 0;  // of the node
+    Rank first = 0;  // first rank of the node
     for (Rank rank = 0; rank < size; ++rank) {
         if (node(rank) != node(first)) first = rank;
         const bool is_low = rank - first < nodes;
@@ -66,37 +66,39 @@ std::vector<Stratum> strata_of(const Machine& machine, Rank size) {
 
 }  // namespace
 
-std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size, std::span<const Rank> own,
-                                       std::size_t steps, std::size_t of_stratum) {
+std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size,
+                                       std::span<const Rank> sampled, std::size_t steps,
+                                       std::size_t per_stratum) {
     constexpr std::size_t kStepsOfStratum = 4000;
     std::vector<CountedRank> counted;
-    if (of_stratum >= static_cast<std::size_t>(size)) {
+    if (per_stratum >= static_cast<std::size_t>(size)) {
         for (Rank rank = 0; rank < size; ++rank) counted.push_back({.rank = rank});
         return counted;
     }
     std::vector<bool> taken(static_cast<std::size_t>(size));
-    const auto take = [&](Rank rank, std::int64_t ranks, std::int64_t read) {
-        taken[static_cast<std::size_t>(rank)] = true;
-        counted.push_back({rank, ranks, read});
+    const auto take = [&](const CountedRank& rank) {
+        taken[static_cast<std::size_t>(rank.rank)] = true;
+        counted.push_back(rank);
     };
-    take(0, 1, 1);
-    for (const Rank rank : own)
-        if (!taken[static_cast<std::size_t>(rank)]) take(rank, 1, 1);
-    const auto most = static_cast<std::int64_t>(
-        std::clamp<std::size_t>(kStepsOfStratum / std::max<std::size_t>(1, steps), 1, of_stratum));
+    take({.rank = 0});
+    for (const Rank rank : sampled)
+        if (!taken[static_cast<std::size_t>(rank)]) take({.rank = rank});
+    const auto analyzed_max = static_cast<std::int64_t>(
+        std::clamp<std::size_t>(kStepsOfStratum / std::max<std::size_t>(1, steps), 1, per_stratum));
     std::array<std::vector<Rank>, kStrata> strata;
     const std::vector<Stratum> stratum_of = strata_of(machine, size);
     for (Rank rank = 0; rank < size; ++rank) {
         if (taken[static_cast<std::size_t>(rank)]) continue;
         Stratum stratum = stratum_of[static_cast<std::size_t>(rank)];
-        if (most == 1) stratum = std::min(stratum, Stratum::first_low);  // one for all the others
+        if (analyzed_max == 1) stratum = std::min(stratum, Stratum::first_low);
         strata[static_cast<std::size_t>(stratum)].push_back(rank);
     }
     for (const std::vector<Rank>& stratum : strata) {
         const auto ranks = static_cast<std::int64_t>(stratum.size());
-        const std::int64_t read = std::min(ranks, most);
-        for (std::int64_t i = 0; i < read; ++i)
-            take(stratum[static_cast<std::size_t>((2 * i + 1) * ranks / (2 * read))], ranks, read);
+        const std::int64_t analyzed = std::min(ranks, analyzed_max);
+        for (std::int64_t i = 0; i < analyzed; ++i)
+            take({stratum[static_cast<std::size_t>((2 * i + 1) * ranks / (2 * analyzed))], ranks,
+                  analyzed});
     }
     return counted;
 }
@@ -106,7 +108,7 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const BufferSize& buff
     : machine_(machine),
       size_(size),
       buffer_(buffer),
-      whole_(whole),
+      adds_all_ranks_(whole),
       loads_(at(size)),
       strata_(strata_of(machine, size)),
       counted_(at(size)),
@@ -116,13 +118,15 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const BufferSize& buff
     all_far_ = paths == Paths::far;
     const std::uint64_t bytes = buffer.elements * buffer.element_bytes;
     is_short_ = bytes <= kShortBytes;
-    one_way_ = !first.synchronizing;
-    puts_ = std::ranges::none_of(first.blocks, is_of_peer) &&
-            std::ranges::none_of(first.steps, is_exposed);
-    one_way_pair_ = !machine.oversubscribed() && size == 2 && !several_nodes_ && one_way_ &&
-                    puts_ && bytes <= kHeldBytes;
-    model_ = paths == Paths::both ? model_of(machine, machine.far, false, true)
-                                  : single_path_model(machine, several_nodes_, false, true);
+    unsynchronized_ = !first.synchronizing;
+    only_puts_ = std::ranges::none_of(first.blocks, is_mapped) &&
+                 std::ranges::none_of(first.steps, is_exposed);
+    one_way_pair_ = !machine.oversubscribed() && size == 2 && !several_nodes_ && unsynchronized_ &&
+                    only_puts_ && bytes <= kHeldBytes;
+    model_ = paths == Paths::both
+                 ? model_of(machine, machine.far, /*waits=*/false, /*computes=*/true)
+                 : single_path_model(machine, /*far=*/several_nodes_, /*waits=*/false,
+                                     /*computes=*/true);
     if (one_way_pair_)
         costs_ = kPair;
     else if (several_nodes_)
@@ -130,9 +134,10 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const BufferSize& buff
     else
         costs_ = is_short_ ? kShortOnNode : kLongOnNode;
     // If payloads do not use put targets, a stream does not wait for free targets.
-    const bool direct = several_nodes_ && !puts_ && first.slot_units == 0 && bytes <= kDirectMax;
-    const bool held = bytes <= kHeldBytes && (several_nodes_ || puts_);
-    if (!one_way_ || !(is_short_ || held || direct)) costs_.overlapping = 1;
+    const bool direct =
+        several_nodes_ && !only_puts_ && first.slot_units == 0 && bytes <= kDirectMax;
+    const bool held = bytes <= kHeldBytes && (several_nodes_ || only_puts_);
+    if (!unsynchronized_ || !(is_short_ || held || direct)) costs_.overlapping = 1;
 }
 
 std::size_t SharedWork::processor_of(Rank rank) const {
@@ -141,8 +146,8 @@ std::size_t SharedWork::processor_of(Rank rank) const {
     return at(rank) / on_host * processors + at(rank) % on_host * processors / on_host;
 }
 
-Time SharedWork::local_bytes(std::uint64_t bytes, std::int64_t part) const {
-    return to_time(static_cast<std::int64_t>(bytes) * machine_.near.byte_fs) * part / 1000;
+Time SharedWork::local_put_time(std::uint64_t bytes, std::int64_t permille) const {
+    return to_time(static_cast<std::int64_t>(bytes) * machine_.near.byte_fs) * permille / 1000;
 }
 
 /// Returns the time to copy long payloads out of put targets that other nodes have filled. Short
@@ -155,8 +160,8 @@ Time SharedWork::unpack_time(std::uint64_t bytes) const {
 /// Returns the receiver's time for a message of `bytes` bytes.
 Time SharedWork::receive_time(const PutCost& cost, bool far, std::uint64_t bytes) const {
     if (far) return cost.receive + to_time(static_cast<std::int64_t>(bytes) * cost.byte_fs);
-    const Time more = bytes > machine_.cell_bytes ? cost.slot : 0;
-    return cost.receive + local_bytes(bytes, costs_.received) + more;
+    const Time slot_time = bytes > machine_.cell_bytes ? cost.slot : 0;
+    return cost.receive + local_put_time(bytes, costs_.received) + slot_time;
 }
 
 /// Adds a step that sends a message, or waits for one.
@@ -166,22 +171,23 @@ void SharedWork::add_message(Rank rank, const ExecutedStep& step, RankWork& work
     const bool far = is_far(rank, step.peer);
     const PutCost& cost = far ? machine_.far : machine_.near;
     if (step.kind == StepKind::wait) {
-        if (!whole_) work.load += times * receive_time(cost, far, step.room);
+        if (!adds_all_ranks_) work.load += times * receive_time(cost, far, step.room);
         return;
     }
-    const Time moving = to_time(static_cast<std::int64_t>(step.bytes) * cost.byte_fs);
-    const Time more = step.bytes > machine_.cell_bytes ? cost.slot : 0;
-    work.moving += times * (cost.issue + cost.receive + more + moving * (far ? 2 : 1));
-    if (step.peer != kNoRank && whole_)
+    const Time byte_time = to_time(static_cast<std::int64_t>(step.bytes) * cost.byte_fs);
+    const Time slot_time = step.bytes > machine_.cell_bytes ? cost.slot : 0;
+    // Both ends handle the bytes of remote messages.
+    work.moving += times * (cost.issue + cost.receive + slot_time + byte_time * (far ? 2 : 1));
+    if (step.peer != kNoRank && adds_all_ranks_)
         loads_[at(step.peer)] += times * receive_time(cost, far, step.bytes);
     if (far || step.peer == kNoRank) {
-        work.load += times * (moving + cost.issue + more);
+        work.load += times * (byte_time + cost.issue + slot_time);
         return;
     }
-    work.load += times * local_bytes(step.bytes, step.shared ? costs_.sent_shared : costs_.sent);
+    work.load += times * local_put_time(step.bytes, step.shared ? costs_.sent_shared : costs_.sent);
     if (processor_of(step.peer) == processor_of(rank)) return;
-    work.crossing += times;
-    work.elsewhere += step.shared ? 0 : times;
+    work.crossing_messages += times;
+    work.unshared_messages += step.shared ? 0 : times;
 }
 
 /// Adds the reductions and copies of a step.
@@ -191,14 +197,14 @@ void SharedWork::add_bytes(const ExecutedStep& step, bool in_pieces, RankWork& w
         const bool in_place = step.mapped_vectors > 0;
         const std::uint32_t payloads = in_place ? 0 : step.operands - 1;
         work.combining += times * model_.combine(step.bytes, step.operands, in_place);
-        if (step.bytes > machine_.cell_bytes) work.combined += times * payloads;
-        work.load += times * local_bytes(step.bytes * payloads, costs_.fetched);
+        if (step.bytes > machine_.cell_bytes) work.combined_payloads += times * payloads;
+        work.load += times * local_put_time(step.bytes * payloads, costs_.fetched);
     }
     const bool cached = in_pieces && step.slot_bytes <= kCachedPiece;
     work.combining += times * (model_.touch(step.mapped_vectors, step.mapped_bytes) +
                                model_.copy(step.own_bytes) +
                                unpack_time(step.slot_bytes) / (cached ? kCachedPart : 1));
-    work.load += times * local_bytes(step.slot_bytes, costs_.fetched);
+    work.load += times * local_put_time(step.slot_bytes, costs_.fetched);
 }
 
 void SharedWork::add(const Program& program, const CountedRank& counted) {
@@ -220,49 +226,50 @@ void SharedWork::add(const Program& program, const CountedRank& counted) {
     });
     // If buffers are used in place, ranks wait for each line from another processor.
     if (!several_nodes_ && std::ranges::any_of(program.steps, is_exposed))
-        work.combining += work.crossing * machine_.near.latency;
+        work.combining += work.crossing_messages * machine_.near.latency;
     if (cold)
         work.combining += to_time(static_cast<std::int64_t>(memory) *
                                   model_.cold_fs_of(buffer_bytes(program, buffer_)));
     if (model_.expose > 0) work.combining += model_.expose * exposed_vectors(program, near);
     work.combining += unpack_time(exposed_slot_bytes(program, buffer_, near));
-    sum_ += static_cast<Time>(Wide{work.moving + work.combining} * counted.ranks / counted.read);
-    elsewhere_ = std::max(elsewhere_, work.elsewhere - 1);
-    combined_ = std::max(combined_, work.combined - 1);
+    sum_ += static_cast<Time>(Wide{work.moving + work.combining} * counted.stratum_ranks /
+                              counted.analyzed_ranks);
+    unshared_messages_ = std::max(unshared_messages_, work.unshared_messages - 1);
+    combined_payloads_ = std::max(combined_payloads_, work.combined_payloads - 1);
     loads_[at(rank)] += work.load + work.combining;
     counted_[at(rank)] = true;
-    represents_[at(rank)] = counted.ranks > counted.read;
+    represents_[at(rank)] = counted.stratum_ranks > counted.analyzed_ranks;
 }
 
 /// Returns the work of the busiest processor. Ranks that were not counted have as much work as the
 /// mean of their stratum.
-Time SharedWork::busiest() const {
-    std::array<Time, kStrata> usual{};
+Time SharedWork::busiest_processor_work() const {
+    std::array<Time, kStrata> mean{};  // the sum of the loads, until it is divided
     std::array<std::int64_t, kStrata> ranks{};
     const auto stratum = [&](std::size_t rank) { return static_cast<std::size_t>(strata_[rank]); };
     for (std::size_t rank = 0; rank < loads_.size(); ++rank) {
         if (!represents_[rank]) continue;
-        usual[stratum(rank)] += loads_[rank];
+        mean[stratum(rank)] += loads_[rank];
         ++ranks[stratum(rank)];
     }
-    // counted_ranks() may take one rank for all strata from first_low on.
+    // One rank may represent all strata from first_low on (counted_ranks()).
     constexpr auto kOthers = static_cast<std::size_t>(Stratum::first_low);
-    const Time others = std::accumulate(usual.begin() + kOthers, usual.end(), Time{0}) /
-                        std::max<std::int64_t>(1, std::accumulate(ranks.begin() + kOthers,
-                                                                  ranks.end(), std::int64_t{0}));
+    const Time others = std::accumulate(mean.begin() + kOthers, mean.end(), Time{0});
+    const auto other_ranks = std::accumulate(ranks.begin() + kOthers, ranks.end(), std::int64_t{0});
     for (std::size_t i = 0; i < kStrata; ++i)
-        usual[i] = ranks[i] == 0 ? others : usual[i] / ranks[i];
-    Time most = 0;
+        mean[i] =
+            ranks[i] == 0 ? others / std::max<std::int64_t>(1, other_ranks) : mean[i] / ranks[i];
+    Time largest = 0;
     Time sum = 0;
-    std::size_t current = 0;
+    std::size_t current = 0;  // processor of the preceding rank
     for (std::size_t rank = 0; rank < loads_.size(); ++rank) {
         const std::size_t processor = processor_of(static_cast<Rank>(rank));
-        const Time load = counted_[rank] ? loads_[rank] : usual[stratum(rank)];
+        const Time load = counted_[rank] ? loads_[rank] : mean[stratum(rank)];
         sum = processor == current ? sum + load : load;
         current = processor;
-        most = std::max(most, sum);
+        largest = std::max(largest, sum);
     }
-    return most;
+    return largest;
 }
 
 /// Returns S (shared_work.hpp).
@@ -270,11 +277,12 @@ Time SharedWork::processor_work() const {
     const auto mean =
         static_cast<Time>(Wide{sum_} * machine_.host_ranks / machine_.host_processors / size_);
     Time shared = mean;
-    if (one_way_) shared += std::max<Time>(0, busiest() - mean) * costs_.busiest / 1000;
+    if (unsynchronized_)
+        shared += std::max<Time>(0, busiest_processor_work() - mean) * costs_.busiest / 1000;
     if (several_nodes_ || !overlaps()) return shared;
     // A root waits for each line that another processor has read or written.
-    return shared + elsewhere_ * machine_.near.latency +
-           (is_short_ ? combined_ * machine_.near.slot : 0);
+    return shared + unshared_messages_ * machine_.near.latency +
+           (is_short_ ? combined_payloads_ * machine_.near.slot : 0);
 }
 
 /// Returns the time to synchronize all ranks, which a stream does once for each half of the banks
@@ -290,35 +298,35 @@ Time SharedWork::synchronization_time() const {
                              machine_.host_ranks / machine_.host_processors / size_);
 }
 
-CallTimes SharedWork::times(Time waits, Time again, Time work, std::uint32_t banks) const {
+CallTimes SharedWork::times(Time waits, Time added_wait, Time work, std::uint32_t banks) const {
     const Time shared = processor_work();
     CallTimes found;
     found.alone = found.in_stream = waits + std::max(work, shared) + machine_.calls();
     if (!overlaps()) return found;
-    found.in_stream = shared + again + machine_.calls();
+    found.in_stream = shared + added_wait + machine_.calls();
     if (costs_.overlapping == 0) return found;
     Time calls = costs_.overlapping;
     if (!is_short_ && several_nodes_ && banks > 0) {
-        const Time between = std::max<Time>(1, banks / 2);
-        calls = std::min(between, Time{kShortBetween.overlapping});
-        found.in_stream += synchronization_time() / between;
+        const Time synchronized_calls = std::max<Time>(1, banks / 2);
+        calls = std::min(synchronized_calls, Time{kShortBetween.overlapping});
+        found.in_stream += synchronization_time() / synchronized_calls;
     }
-    found.in_stream += (waits - again) / calls;
+    found.in_stream += (waits - added_wait) / calls;
     return found;
 }
 
 CallTimes SharedWork::unshared_times(Time simulated, const Program& first) const {
     if (one_way_pair_) return {simulated, std::ranges::max(loads_)};
     const std::uint64_t bytes = buffer_.elements * buffer_.element_bytes;
-    const bool exchange =
-        size_ == 2 && !several_nodes_ && !one_way_ && puts_ && !is_short_ && bytes <= kHeldBytes;
+    const bool exchange = size_ == 2 && !several_nodes_ && !unsynchronized_ && only_puts_ &&
+                          !is_short_ && bytes <= kHeldBytes;
     if (!exchange) return {simulated, simulated};
     // Each of two ranks copies the other's data.
     std::uint64_t copied = 0;
     ExecutedSteps(first, buffer_, {.own = true}).for_each_once([&](const ExecutedStep& step) {
         copied += step.slot_bytes * step.times;
     });
-    const Time time = simulated + local_bytes(copied, kPair.received);
+    const Time time = simulated + local_put_time(copied, kPair.received);
     return {time, time};
 }
 

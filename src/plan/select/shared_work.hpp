@@ -45,18 +45,18 @@ struct CallTimes {
 enum class Stratum : std::uint8_t { root, borders, first_low, first_rest, low, rest };
 inline constexpr std::size_t kStrata = 6;
 
-/// A rank whose program is analyzed. Its work counts (ranks / read) times.
+/// A rank whose program is analyzed. Its work counts (stratum_ranks / analyzed_ranks) times.
 struct CountedRank {
     Rank rank = 0;
-    std::int64_t ranks = 1;  ///< number of ranks of its stratum
-    std::int64_t read = 1;   ///< number of ranks of its stratum whose programs are analyzed
+    std::int64_t stratum_ranks = 1;   ///< number of ranks of its stratum
+    std::int64_t analyzed_ranks = 1;  ///< number of these ranks whose programs are analyzed
 };
-/// Returns all ranks if size <= of_stratum. Else returns rank 0 and the ranks `own`, which
-/// represent only themselves, and up to `of_stratum` others of each stratum, fewer if programs are
+/// Returns all ranks if size <= per_stratum. Else returns rank 0 and the ranks `sampled`, which
+/// represent only themselves, and up to `per_stratum` others of each stratum, fewer if programs are
 /// long. `steps`: number of steps of a program.
 [[nodiscard]] std::vector<CountedRank> counted_ranks(const Machine& machine, Rank size,
-                                                     std::span<const Rank> own, std::size_t steps,
-                                                     std::size_t of_stratum);
+                                                     std::span<const Rank> sampled,
+                                                     std::size_t steps, std::size_t per_stratum);
 
 class SharedWork {
   public:
@@ -73,21 +73,22 @@ class SharedWork {
     /// Returns true for unsynchronized calls of two ranks on one node, each with a processor, whose
     /// data goes through short puts. The busier rank then determines each call's time in a stream.
     [[nodiscard]] bool is_one_way_pair() const { return one_way_pair_; }
-    /// Combines the simulated times of a call's waits and work. `again`: waiting time that a second
-    /// overlapping call adds. `banks`: number of calls with put targets at the same time, or 0.
-    [[nodiscard]] CallTimes times(Time waits, Time again, Time work, std::uint32_t banks) const;
+    /// Combines the simulated times of a call's waits and work. `added_wait`: waiting time that a
+    /// second overlapping call adds. `banks`: largest number of calls in flight; 0: unknown.
+    [[nodiscard]] CallTimes times(Time waits, Time added_wait, Time work,
+                                  std::uint32_t banks) const;
     /// Returns the times of a call that takes `simulated` if each rank has a processor.
     [[nodiscard]] CallTimes unshared_times(Time simulated, const Program& first) const;
 
   private:
     /// Work of one rank.
     struct RankWork {
-        Time load = 0;       ///< time on the rank's processor, without `combining`
-        Time moving = 0;     ///< time of its messages, at both ends
-        Time combining = 0;  ///< time of its reductions and copies
-        Time crossing = 0;   ///< number, not time: local messages to other processors
-        Time elsewhere = 0;  ///< number of the `crossing` messages with bytes for one receiver
-        Time combined = 0;   ///< number of payloads that it reduces out of put targets
+        Time load = 0;                       ///< time on the rank's processor, without `combining`
+        Time moving = 0;                     ///< time of its messages, at both ends
+        Time combining = 0;                  ///< time of its reductions and copies
+        std::int64_t crossing_messages = 0;  ///< number of local messages to other processors
+        std::int64_t unshared_messages = 0;  ///< those of them that are not StepFlags::kShared
+        std::int64_t combined_payloads = 0;  ///< number of payloads reduced out of put targets
     };
 
     void add_message(Rank rank, const ExecutedStep& step, RankWork& work);
@@ -98,33 +99,33 @@ class SharedWork {
         return machine_.node_of[at(rank)] != machine_.node_of[at(peer)];
     }
     [[nodiscard]] std::size_t processor_of(Rank rank) const;
-    /// Returns `part` thousandths of the time for the bytes of a local put.
-    [[nodiscard]] Time local_bytes(std::uint64_t bytes, std::int64_t part) const;
+    /// Returns `permille` thousandths of the time for the bytes of a local put.
+    [[nodiscard]] Time local_put_time(std::uint64_t bytes, std::int64_t permille) const;
     [[nodiscard]] Time unpack_time(std::uint64_t bytes) const;
     [[nodiscard]] Time processor_work() const;
-    [[nodiscard]] Time busiest() const;
+    [[nodiscard]] Time busiest_processor_work() const;
     [[nodiscard]] Time synchronization_time() const;
     static std::size_t at(Rank rank) { return static_cast<std::size_t>(rank); }
 
     const Machine& machine_;
     Rank size_;
     BufferSize buffer_;
-    bool whole_;
+    bool adds_all_ranks_;  ///< add() will be called for every rank
     bool several_nodes_ = false;
     bool all_far_ = false;
     bool is_short_ = false;
-    bool one_way_ = false;  ///< calls do not synchronize
-    bool puts_ = false;     ///< all data goes through puts: no buffer is used in place
+    bool unsynchronized_ = false;
+    bool only_puts_ = false;  ///< no buffer is used in place
     bool one_way_pair_ = false;
     SharedCosts costs_;
     MessageModel model_;
-    Time sum_ = 0;                  ///< work of all ranks
-    Time elsewhere_ = 0;            ///< largest RankWork::elsewhere, less one
-    Time combined_ = 0;             ///< largest RankWork::combined, less one
-    std::vector<Time> loads_;       ///< by rank: its work, including received messages
-    std::vector<Stratum> strata_;   ///< by rank
-    std::vector<bool> counted_;     ///< by rank: its program was read
-    std::vector<bool> represents_;  ///< by rank: its program represents further ranks
+    Time sum_ = 0;                        ///< work of all ranks
+    std::int64_t unshared_messages_ = 0;  ///< largest RankWork::unshared_messages, less one
+    std::int64_t combined_payloads_ = 0;  ///< largest RankWork::combined_payloads, less one
+    std::vector<Time> loads_;             ///< by rank: its work, including received messages
+    std::vector<Stratum> strata_;         ///< by rank
+    std::vector<bool> counted_;           ///< by rank: its program was analyzed
+    std::vector<bool> represents_;        ///< by rank: its program represents further ranks
 };
 
 }  // namespace weft::plan
