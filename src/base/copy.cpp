@@ -5,12 +5,6 @@
 
 namespace weft::base {
 
-namespace {
-
-constexpr std::size_t kPageBytes = 4096;
-
-}  // namespace
-
 bool has_slow_distances() noexcept {
 #if defined(__x86_64__)
     return __builtin_cpu_is("amd") != 0;
@@ -24,6 +18,7 @@ void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept {
         std::memcpy(to, from, bytes);
         return;
     }
+    constexpr std::size_t kPageBytes = 4096;
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);
     // The buffer's page distance is half a page from the source, so about half from the target.

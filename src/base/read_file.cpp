@@ -15,8 +15,8 @@ namespace weft::base {
 
 Result<std::string> read_file(const std::string& path, std::size_t bytes_max, Pipes pipes) {
     constexpr std::size_t kPiece = std::size_t{1} << 20;
-    const int waits = pipes == Pipes::refused ? O_NONBLOCK : 0;
-    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | waits));
+    const int extra_flags = pipes == Pipes::refused ? O_NONBLOCK : 0;
+    const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | extra_flags));
     struct stat status = {};
     if (!file.open() || ::fstat(file.number(), &status) != 0)
         return fail(Status::argument, "{} cannot be read: {}", path, std::strerror(errno));

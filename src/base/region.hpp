@@ -2,7 +2,7 @@
 // region.hpp - layout of put targets: the memory that every rank reserves for one team.
 //
 // Idea     A region has four areas:
-//          - *cells*: a flag and a small payload, written by one peer, and a landing after them
+//          - *cells*: a flag and a small payload, written by one peer; each followed by a landing
 //          - *published cells*: written by the owner, read in place by its local peers
 //          - *bulk banks*: payloads that fit no cell
 //          - *credits*: one cache line with the owner's numbers of completed calls, read by local
@@ -115,8 +115,8 @@ struct alignas(64) CreditLine {
 };
 static_assert(sizeof(CreditLine) == 64);
 
-/// Returns the minimum number of cells in each bank of a team of `ranks` ranks: 4 for each rank and
-/// 16, rounded up to a power of two or a multiple of 1024, whichever is less.
+/// Returns the number of cells in each bank of a team of `ranks` ranks: 4 for each rank and 16
+/// more, rounded up to a power of two or a multiple of 1024, whichever is less.
 [[nodiscard]] constexpr std::uint32_t cells_for(std::uint32_t ranks) {
     constexpr std::uint32_t kUnit = 1024;
     const std::uint32_t needed = 4 * ranks + 16;
@@ -144,10 +144,10 @@ struct RegionShape {
     }
     [[nodiscard]] constexpr std::uint64_t published(std::uint32_t bank,
                                                     std::uint32_t number) const {
-        return count() * kCellStride + (std::uint64_t{number} * banks + bank) * sizeof(Cell);
+        return total_cells() * kCellStride + (std::uint64_t{number} * banks + bank) * sizeof(Cell);
     }
     [[nodiscard]] constexpr std::uint64_t bulk(std::uint32_t bank) const {
-        return count() * (kCellStride + sizeof(Cell)) + bank * bulk_bytes;
+        return total_cells() * (kCellStride + sizeof(Cell)) + bank * bulk_bytes;
     }
     [[nodiscard]] constexpr BankClass bulk_class(std::size_t number) const {
         return number < kSmallClasses ? small[number] : BankClass{bulk_banks, bulk_bytes};
@@ -176,7 +176,9 @@ struct RegionShape {
 
   private:
     /// Returns the number of cells in all banks.
-    [[nodiscard]] constexpr std::uint64_t count() const { return std::uint64_t{cells} * banks; }
+    [[nodiscard]] constexpr std::uint64_t total_cells() const {
+        return std::uint64_t{cells} * banks;
+    }
 };
 
 }  // namespace weft::base

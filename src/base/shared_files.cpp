@@ -30,17 +30,17 @@ namespace weft::base {
 namespace {
 
 constexpr const char* kFolder = "/dev/shm";
-constexpr std::string_view kStart = "weft-";
-constexpr std::size_t kDigits = 32;    ///< hexadecimal digits of a name after kStart
+constexpr std::string_view kNamePrefix = "weft-";
+constexpr std::size_t kDigits = 32;    ///< hexadecimal digits of a name after kNamePrefix
 constexpr int kLockTries = 2000;       ///< attempts to lock the folder, at intervals of 1 ms
 constexpr int kKeeperPoll_ms = 5;      ///< interval at which a keeper checks that its owner lives
 constexpr int kKeeperRemove_ms = 1;    ///< interval of a keeper's attempts to remove the name
-constexpr int kKeeperStart_ms = 2000;  ///< after which the owner no longer waits for its keeper
+constexpr int kKeeperStart_ms = 2000;  ///< longest wait of the owner until its keeper is ready
 
 /// Returns true for the names that SharedFile::reserve() makes, also with a provider's suffix.
 bool is_reserved(std::string_view name) {
-    if (!name.starts_with(kStart) || name.size() < kStart.size() + kDigits) return false;
-    return std::ranges::all_of(name.substr(kStart.size(), kDigits), [](char digit) {
+    if (!name.starts_with(kNamePrefix) || name.size() < kNamePrefix.size() + kDigits) return false;
+    return std::ranges::all_of(name.substr(kNamePrefix.size(), kDigits), [](char digit) {
         return (digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f');
     });
 }
@@ -65,7 +65,7 @@ bool is_unused(int folder, const char* name) {
            status.st_uid == ::geteuid() && ::flock(file.number(), LOCK_EX | LOCK_NB) == 0;
 }
 
-/// State and stack of a keeper, in a mapping that owner and keeper share.
+/// State and stack of a keeper, in a mapping that the owner and the keeper share.
 struct Keeper {
     static constexpr std::size_t kWatchedMax = 256;  ///< further peers are not watched
     std::array<std::byte, 16 << 10> stack;
@@ -81,7 +81,7 @@ struct Keeper {
 
 /// Sets `ready`, then waits until the owner or a watched peer has ended. Skips peers that
 /// pidfd_open() cannot open.
-void wait_for_an_end(Keeper& keeper) {
+void wait_for_exit(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
     for (std::size_t i = 0; i < keeper.watched_count; ++i) {
@@ -105,7 +105,7 @@ int keep(void* argument) {
     ::setsid();
     ::prctl(PR_SET_NAME, "weft-keeper");
     ::close_range(0, ~0U, 0);  // inherited descriptors would keep the owner's locks and pipes open
-    wait_for_an_end(keeper);
+    wait_for_exit(keeper);
     // The owner may create the file after a peer has ended: unlink repeatedly until the owner ends.
     bool last = false;
     do {
@@ -174,7 +174,7 @@ Result<SharedFile> SharedFile::reserve(std::span<const pid_t> peers) {
     const auto high = WEFT_TRY(system_entropy());
     const auto low = WEFT_TRY(system_entropy());
     SharedFile file;
-    file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kStart, high, low);
+    file.path_ = fmt::format("{}/{}{:016x}{:016x}", kFolder, kNamePrefix, high, low);
     file.keeper_ = start_keeper(file.path_, peers);
     return file;
 }
@@ -186,17 +186,16 @@ std::string_view SharedFile::name() const {
 Result<void> SharedFile::adopt() {
     file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
     if (!file_.open() && errno == ENOENT)
-        return fail(Status::peer, "{}: removed, because another process of the job has ended",
-                    path_);
+        return fail(Status::peer, "{} is gone; a process of the job has probably ended", path_);
     struct stat status;
     if (!file_.open() || ::fstat(file_.number(), &status) != 0)
-        return fail(Status::environment, "{}: {}", path_, std::strerror(errno));
+        return fail(Status::environment, "cannot open {}: {}", path_, std::strerror(errno));
     if (::flock(file_.number(), LOCK_SH | LOCK_NB) != 0)
-        return fail(Status::environment, "{}: flock: {}", path_, std::strerror(errno));
+        return fail(Status::environment, "cannot lock {}: {}", path_, std::strerror(errno));
     int error = EINTR;  // older kernels return it for each signal
     while (error == EINTR) error = ::posix_fallocate(file_.number(), 0, status.st_size);
     if (error != 0)
-        return fail(Status::memory, "{} of {} bytes: {}", path_, status.st_size,
+        return fail(Status::memory, "cannot reserve {} bytes for {}: {}", status.st_size, path_,
                     std::strerror(error));
     return {};
 }

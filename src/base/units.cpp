@@ -29,41 +29,6 @@ std::optional<unsigned> suffix_shift(char c) {
     return static_cast<unsigned>(10 * (found / 2 + 1));
 }
 
-}  // namespace
-
-std::vector<std::string_view> split_list(std::string_view text) {
-    std::vector<std::string_view> parts;
-    if (text.empty()) return parts;
-    for (;;) {
-        const std::size_t comma = text.find(',');
-        parts.push_back(text.substr(0, comma));
-        if (comma == std::string_view::npos) return parts;
-        text.remove_prefix(comma + 1);
-    }
-}
-
-Result<std::uint64_t> parse_bytes(std::string_view text) {
-    std::string_view number = text;
-    unsigned shift = 0;
-    // "64KiB" is valid and means 64K. "64KB" is refused, because KB may mean 1000 bytes.
-    const bool spelt_out = number.ends_with("iB");
-    if (spelt_out) number.remove_suffix(2);
-    const auto suffix = number.empty() ? std::nullopt : suffix_shift(number.back());
-    if (suffix) {
-        shift = *suffix;
-        number.remove_suffix(1);
-    }
-    const auto value = digits(number);
-    if (!value || *value > (kLargest >> shift) || (spelt_out && !suffix))
-        return fail(Status::argument,
-                    "\"{}\" is not a size; expected bytes below 16 EiB such as 8, 64K, 1M or 2G "
-                    "(K, M, G are 1024-based; KiB, MiB, GiB are the same)",
-                    text);
-    return *value << shift;
-}
-
-namespace {
-
 /// Parses FROM:TO or FROM:TO:xFACTOR. Returns all sizes of the range.
 Result<std::vector<std::uint64_t>> parse_sweep(std::string_view text) {
     const std::size_t first = text.find(':');
@@ -98,7 +63,68 @@ Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
     return std::vector{size};
 }
 
+/// Parses a decimal number up to `whole_max` as a whole multiple of 10^-digits.
+Result<std::int64_t> parse_decimal(std::string_view text, int digits, std::int64_t whole_max) {
+    const auto refuse = [text] {
+        return fail(Status::argument, "'{}' is not a number of nanoseconds, as in 103.2", text);
+    };
+    std::int64_t value = 0;
+    int fraction = -1;  // digits after the point so far; -1: no point so far
+    bool has_digits = false;
+    for (const char c : text) {
+        if (c == '.') {
+            if (fraction >= 0) return refuse();
+            fraction = 0;
+            continue;
+        }
+        if (!is_digit(c)) return refuse();
+        has_digits = true;
+        if (fraction >= 0 && ++fraction > digits) {
+            if (c == '0') continue;
+            return fail(Status::argument, "'{}' has more than {} digits after the point", text,
+                        digits);
+        }
+        value = value * 10 + (c - '0');
+        if (fraction < 0 && value > whole_max)
+            return fail(Status::argument, "'{}' is more than {}", text, whole_max);
+    }
+    if (!has_digits) return refuse();
+    for (int i = fraction < 0 ? 0 : fraction; i < digits; ++i) value *= 10;
+    return value;
+}
+
 }  // namespace
+
+std::vector<std::string_view> split_list(std::string_view text) {
+    std::vector<std::string_view> parts;
+    if (text.empty()) return parts;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        parts.push_back(text.substr(0, comma));
+        if (comma == std::string_view::npos) return parts;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+Result<std::uint64_t> parse_bytes(std::string_view text) {
+    std::string_view number = text;
+    unsigned shift = 0;
+    // "64KiB" is valid and means 64K. "64KB" is refused, because KB may mean 1000 bytes.
+    const bool spelt_out = number.ends_with("iB");
+    if (spelt_out) number.remove_suffix(2);
+    const auto suffix = number.empty() ? std::nullopt : suffix_shift(number.back());
+    if (suffix) {
+        shift = *suffix;
+        number.remove_suffix(1);
+    }
+    const auto value = digits(number);
+    if (!value || *value > (kLargest >> shift) || (spelt_out && !suffix))
+        return fail(Status::argument,
+                    "\"{}\" is not a size; expected bytes below 16 EiB such as 8, 64K, 1M or 2G "
+                    "(K, M, G are 1024-based; KiB, MiB, GiB are the same)",
+                    text);
+    return *value << shift;
+}
 
 Result<std::vector<std::uint64_t>> parse_bytes_list(std::string_view text) {
     const auto parts = split_list(text);
@@ -156,40 +182,6 @@ std::string format_seconds(std::uint64_t nanoseconds) {
     while (decimals.back() == '0') decimals.pop_back();
     return text + "." + decimals;
 }
-
-namespace {
-
-/// Reads a decimal number as a whole multiple of 10^-digits.
-Result<std::int64_t> parse_decimal(std::string_view text, int digits, std::int64_t whole_max) {
-    const auto refuse = [text] {
-        return fail(Status::argument, "'{}' is not a number of nanoseconds, as in 103.2", text);
-    };
-    std::int64_t value = 0;
-    int fraction = -1;  // digits after the point so far
-    bool any = false;
-    for (const char c : text) {
-        if (c == '.') {
-            if (fraction >= 0) return refuse();
-            fraction = 0;
-            continue;
-        }
-        if (c < '0' || c > '9') return refuse();
-        any = true;
-        if (fraction >= 0 && ++fraction > digits) {
-            if (c == '0') continue;
-            return fail(Status::argument, "'{}' has more than {} digits after the point", text,
-                        digits);
-        }
-        value = value * 10 + (c - '0');
-        if (fraction < 0 && value > whole_max)
-            return fail(Status::argument, "'{}' is more than {}", text, whole_max);
-    }
-    if (!any) return refuse();
-    for (int i = fraction < 0 ? 0 : fraction; i < digits; ++i) value *= 10;
-    return value;
-}
-
-}  // namespace
 
 Result<std::int64_t> parse_nanoseconds(std::string_view text) {
     return parse_decimal(text, 3, 1'000'000'000);

@@ -25,6 +25,7 @@ base::Failure refused(const char* call) {
     return base::fail(Status::environment, "{} failed: {}", call, std::strerror(errno));
 }
 
+/// Reads the topology of this machine, with or without PCI devices.
 base::Result<Topology> load(bool with_devices = false) {
     hwloc_topology_t handle = nullptr;
     if (hwloc_topology_init(&handle) != 0) return refused("hwloc_topology_init");
@@ -76,7 +77,7 @@ std::string info_of(hwloc_obj_t object, const char* name) {
 
 base::Result<std::vector<std::vector<int>>> device_distances(
     std::span<const PciAddress> devices, std::span<const std::vector<int>> processors) {
-    const Topology topology = WEFT_TRY(load(true));
+    const Topology topology = WEFT_TRY(load(/*with_devices=*/true));
     std::vector<std::vector<int>> distances(processors.size());
     for (const PciAddress& address : devices) {
         hwloc_obj_t device = hwloc_get_pcidev_by_busid(topology.get(), address.domain, address.bus,
@@ -100,8 +101,7 @@ base::Result<MachineModel> read_machine() {
     const auto topology = WEFT_TRY(load());
     hwloc_topology_t handle = topology.get();
     auto usable = WEFT_TRY(usable_cores(handle));
-    // hwloc returns -1 if objects of a type are on several levels. That does not happen for these
-    // types; 0 would then mean unknown.
+    // hwloc returns -1 for a type on several levels. 0: unknown.
     const auto count = [&](hwloc_obj_type_t type) {
         return std::max(0, hwloc_get_nbobjs_by_type(handle, type));
     };
