@@ -10,7 +10,7 @@
 
 namespace weft::base {
 
-/// Blocks all signals of this thread, except those of its own faults: a blocked fault would end the
+/// Blocks all signals of this thread, except signals of faults: a blocked fault would end the
 /// process without running the program's handler. The destructor restores the mask.
 class BlockedSignals {
   public:

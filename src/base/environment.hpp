@@ -47,7 +47,7 @@ enum class DirectChoice : std::uint8_t {
 enum class TimeoutAction : std::uint8_t { report, abort };
 /// Effect of the death of a rank: the job ends, or only calls that involve the rank fail.
 enum class FailureAction : std::uint8_t { end, proceed };
-/// Code that drives the engine besides the user's calls: none, a thread of the runtime, or such a
+/// Code that drives the engine besides the user's calls: none, a thread of the runtime, or this
 /// thread only in jobs of several nodes.
 enum class ProgressMode : std::uint8_t { calls, thread, remote };
 /// Threads of the program that call the library: one at a time, or several at the same time.

@@ -29,7 +29,7 @@ extern std::atomic<const std::atomic<std::uint32_t>*> fork_word;
 void wipe_in_children(void* pages, std::size_t bytes);
 
 /// Marks this process as the owner of its runtimes. Call before the first runtime is made. Fails in
-/// a forked child of such a process.
+/// a child that was forked after such a call.
 [[nodiscard]] Result<void> guard_against_forks();
 
 /// Sets the rank that fork_failure() names.

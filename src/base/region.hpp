@@ -29,9 +29,9 @@ namespace weft::base {
 inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. A local peer stores the payload, then the flag (release). A
-/// remote peer writes the payload and `delivered`, or writes these two to the landing after the
-/// cell. The owner raises `flag` when the notify strategy has proved that the whole put is
-/// delivered.
+/// remote peer writes the payload and `delivered`, or both the payload and the flag word to the
+/// landing after the cell. The owner raises `flag` when the notify strategy has proved that the
+/// whole put is delivered.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
     std::uint64_t delivered;
@@ -106,9 +106,9 @@ struct BankClass {
     [[nodiscard]] constexpr std::uint64_t total_bytes() const { return banks * bytes; }
 };
 
-/// Numbers of calls that a rank has completed in each window (run/execute/window.hpp) of its team:
-/// one window for cells, and one for each class of bulk banks. The numbers are ticks of flag words,
-/// counted from the team's first call. Only the owner writes them.
+/// Flag words by which a rank publishes its completed calls in each window (run/execute/window.hpp)
+/// of its team: one window for cells, and one for each class of bulk banks. A tick is the first
+/// tick of the team plus the number of calls. Only the owner writes them.
 struct alignas(64) CreditLine {
     std::atomic<std::uint64_t> cells;
     std::array<std::atomic<std::uint64_t>, kBulkClasses> bulk;

@@ -84,8 +84,8 @@ struct BlockList {
 
 enum StepFlags : std::uint8_t {
     /// put, signal: all puts of this rank under this number (and segment) have the same payload,
-    /// and the receivers know this. Local peers may read it in place from one published cell. wait:
-    /// the sender's puts have this flag.
+    /// and the receivers know this. Local peers may read one published copy in place. wait: the
+    /// sender's puts have this flag.
     kShared = 1,
     kFromPublished = 2,  ///< wait: for the published cell of `peer`, not for a signal to this rank
     kWritten = 4,        ///< expose: the peer may also write the block

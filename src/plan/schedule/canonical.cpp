@@ -81,8 +81,8 @@ void BlockIndex::add(const std::vector<Block>& table, std::uint32_t hash) {
     add({++indexed_, hash});
 }
 
-/// Adds an entry. Entries must be added in the order of their positions. Then a search visits those
-/// with equal hashes in this order, and finds the first matching run of blocks.
+/// Adds an entry. Entries must be added in the order of their positions. Then a search visits
+/// entries with equal hashes in this order, and finds the first matching run of blocks.
 void BlockIndex::add(HashEntry entry) {
     const std::size_t mask = entries_.size() - 1;
     std::size_t at = entry.hash & mask;

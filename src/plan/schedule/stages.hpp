@@ -68,8 +68,8 @@ enum class Members : std::uint8_t { all, last, all_but_last };
 inline constexpr std::uint32_t kNoRemainders = std::numeric_limits<std::uint32_t>::max();
 
 /// Groups in which every sender puts its value to every receiver but itself. A receiver replaces
-/// its value by the combination of the senders' values, in order of their positions. A member
-/// sends to the receivers after itself first, then to those before itself, so that no rank is the
+/// its value by the combination of the senders' values, in order of their positions. A member sends
+/// to the receivers after itself first, then to the receivers before itself, so that no rank is the
 /// first receiver of all. It sends to remainders last.
 struct ExchangeStage {
     std::uint32_t numbering = 0;  ///< numbering of the members

@@ -21,7 +21,8 @@ enum class StepKind : std::uint8_t {
     /// Store the location of block `source` in entry `signal` of the peer's table of mapped blocks.
     /// Then raise signal `signal` there.
     expose,
-    /// Store the small payload `source` with its flag in the rank's published cell `signal`.
+    /// Store the payload `source` where local peers read it in place, and the flag in the rank's
+    /// published cell `signal`.
     publish,
     wait,   ///< wait until `peer` has raised (or published) `signal` for this segment
     flush,  ///< wait until the sources of this lane's earlier puts may be overwritten

@@ -24,7 +24,7 @@ ExecutedSteps::Wanted CostedSteps::wanted(const BufferSize& size, std::uint32_t 
 Time CostedSteps::expose_time() const {
     if (models_.model.expose == 0) return 0;
     return models_.model.expose *
-           exposed_vectors(program_, [&](Rank peer) { return !is_far(peer); });
+           exposed_buffers(program_, [&](Rank peer) { return !is_far(peer); });
 }
 
 CostedStep CostedSteps::costed(const ExecutedStep& step) const {
@@ -57,8 +57,8 @@ CostedStep CostedSteps::costed(const ExecutedStep& step) const {
         costed.taken = model.receive_bytes(step.bytes);
     } else {
         if (step.kind == StepKind::reduce)
-            costed.busy = local.combine(step.bytes, step.operands, step.mapped_vectors > 0);
-        costed.busy += step.pause + memory + local.touch(step.mapped_vectors, step.mapped_bytes) +
+            costed.busy = local.combine(step.bytes, step.operands, step.mapped_buffers > 0);
+        costed.busy += step.pause + memory + local.touch(step.mapped_buffers, step.mapped_bytes) +
                        local.copy(step.own_bytes) + remote().unpack(step.unpacked_bytes);
     }
     return costed;

@@ -48,7 +48,7 @@ struct ElementCounter {
 
 /// Counts of ExecutedStep, in elements instead of bytes.
 struct Touched {
-    std::uint32_t mapped_vectors = 0;
+    std::uint32_t mapped_buffers = 0;
     std::uint64_t mapped = 0;
     std::uint64_t own = 0;
     std::uint64_t slots = 0;
@@ -70,8 +70,8 @@ Touched touched_by_reduction(const ElementCounter& counter, const Step& step) {
     const std::uint32_t targets = step.target.count / (step.source.count / step.operands);
     const std::uint32_t read = mapped_parts(counter.program, step.source, step.operands);
     const std::uint32_t written = mapped_parts(counter.program, step.target, targets);
-    if (written == 0) return {.mapped_vectors = read};
-    return {.mapped_vectors = read + written,
+    if (written == 0) return {.mapped_buffers = read};
+    return {.mapped_buffers = read + written,
             .mapped = (targets - 1) * counter.count(step.target, targets)};
 }
 
@@ -95,7 +95,7 @@ Touched touched_by_copy(const ElementCounter& counter, const Step& step, bool co
         mapped_parts(program, step.target, 1) + mapped_parts(program, step.source, 1) > 0;
     if (!mapped && (!count_own || is_free_copy(program, step))) return {};
     const std::uint64_t copied = counter.count(step.target);
-    if (mapped) return {.mapped_vectors = 1, .mapped = copied};
+    if (mapped) return {.mapped_buffers = 1, .mapped = copied};
     const std::uint64_t slots = counter.count_if(
         step.source, [](const Block& block) { return block.buffer == Buffer::slot; });
     return {.own = copied - std::min(copied, slots), .slots = slots};
@@ -170,7 +170,7 @@ ExecutedStep ExecutedSteps::read(const Step& step, std::uint32_t segment) const 
     if (touches_ && (reduces || copies) && step.source.count != 0 && step.target.count != 0) {
         const Touched touched = reduces ? touched_by_reduction(counter, step)
                                         : touched_by_copy(counter, step, wanted_.own);
-        executed.mapped_vectors = touched.mapped_vectors;
+        executed.mapped_buffers = touched.mapped_buffers;
         executed.mapped_bytes = touched.mapped * element_bytes_;
         executed.own_bytes = touched.own * element_bytes_;
         executed.slot_bytes = touched.slots * element_bytes_;
@@ -220,7 +220,7 @@ std::vector<bool> slots_filled_by(const Program& program, const std::function<bo
     return slots;
 }
 
-std::uint32_t exposed_vectors(const Program& program,
+std::uint32_t exposed_buffers(const Program& program,
                               const std::function<bool(Rank peer)>& is_near) {
     std::array<bool, 2> exposed{};
     for (const Step& step : program.steps) {

@@ -4,8 +4,9 @@
 // Idea     Loops are unrolled and blocks become bytes. A step sends a payload, touches buffers of
 //          local peers in place, copies between buffers of the rank itself, or reads put targets. A
 //          copy between a scratch buffer and the same units of the input or output costs nothing:
-//          such a scratch buffer shares their memory if possible (run/bind/scratch.hpp). A copy of
-//          a root's whole buffer costs nothing either, since input and output are one buffer there.
+//          such a scratch buffer shares their memory if possible (run/bind/bound_program.hpp). A
+//          copy of a root's whole buffer costs nothing either, since input and output are one
+//          buffer there.
 // Next     costed_steps.hpp, which converts bytes to times.
 #pragma once
 
@@ -37,7 +38,7 @@ struct ExecutedStep {
     std::uint32_t operands = 0;  ///< number of operands of a reduction
     std::uint32_t times = 1;     ///< number of executions that this one represents
     /// Number of local peers' buffers that are read or written in place.
-    std::uint32_t mapped_vectors = 0;
+    std::uint32_t mapped_buffers = 0;
     std::uint64_t mapped_bytes = 0;  ///< bytes copied from or to such buffers
     std::uint64_t own_bytes = 0;     ///< bytes copied between the rank's own buffers
     std::uint64_t slot_bytes = 0;    ///< bytes copied out of put targets, but not to a local peer
@@ -122,7 +123,7 @@ class ExecutedSteps {
 [[nodiscard]] std::vector<bool> slots_filled_by(const Program& program,
                                                 const std::function<bool(Rank)>& holds);
 /// Returns the number of the caller's buffers that a rank exposes to local peers: 0 to 2.
-[[nodiscard]] std::uint32_t exposed_vectors(const Program& program,
+[[nodiscard]] std::uint32_t exposed_buffers(const Program& program,
                                             const std::function<bool(Rank peer)>& is_near);
 /// Returns the bytes of put targets that other nodes have filled and the rank exposes to local
 /// peers.

@@ -109,7 +109,7 @@ inline constexpr Time kCall = 45'000;
 /// Time to add doubles in a cache, for each byte. Measured on the same machine.
 inline constexpr std::int64_t kReduceByteFs = 20'000;
 
-/// Returns a machine with the default costs of memory, to be replaced by measured ones.
+/// Returns a machine with default costs of memory, which measured costs can replace.
 [[nodiscard]] inline Machine default_machine() {
     return {.expose = kExpose,
             .mapped = kMapped,

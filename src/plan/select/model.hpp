@@ -99,8 +99,8 @@ struct MessageModel {
                (reduce + to_time(static_cast<std::int64_t>(bytes) * each_fs));
     }
     /// Returns the time of access to memory of local peers in place, without combining.
-    [[nodiscard]] Time touch(std::uint32_t vectors, std::uint64_t bytes) const {
-        return static_cast<Time>(vectors) * mapped +
+    [[nodiscard]] Time touch(std::uint32_t buffers, std::uint64_t bytes) const {
+        return static_cast<Time>(buffers) * mapped +
                to_time(static_cast<std::int64_t>(bytes) * mapped_byte_fs);
     }
     [[nodiscard]] Time copy(std::uint64_t own_bytes) const {
@@ -144,10 +144,10 @@ struct BufferSize {
     std::uint32_t element_bytes = 8;
 };
 
-/// NIC that the ranks of a node share. A message occupies the NIC of its sender and then that of
-/// its target, each for the longer of two times.
+/// NIC that the ranks of a node share. A message occupies the NIC of its sender, then the NIC of
+/// its target, each for held().
 struct Card {
-    Time message = 0;          ///< least time between two messages
+    Time message = 0;          ///< least time for each message
     std::int64_t byte_fs = 0;  ///< time for each byte
 
     [[nodiscard]] Time held(std::uint64_t bytes) const {

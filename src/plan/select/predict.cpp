@@ -126,7 +126,7 @@ base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::si
 }
 
 std::size_t Prediction::steps_of_all(std::size_t most) {
-    // Generating a program takes as long as reading this number of steps.
+    // Time to generate a program, as the number of steps that can be read in this time.
     constexpr std::int64_t kStepsOfProgram = 4;
     constexpr std::size_t kAnalyzed = 2;  // ranks of each stratum whose programs are generated
     const auto& last = programs_.of(size_ - 1);

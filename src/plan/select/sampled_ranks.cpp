@@ -122,8 +122,7 @@ Rank SampledRanks::last_sender(Rank rank) const {
     const std::uint32_t index = sample_.index_of[static_cast<std::size_t>(rank)];
     const Sample::Action* found = nullptr;
     int best = -1;
-    const Sample::Action* next =
-        nullptr;  // action after the current reception, which it identifies
+    const Sample::Action* next = nullptr;  // action after the reception; identifies the reception
     const Sample::Action* next_of_found = nullptr;
     const auto distance = [&](const Sample::Action& wait) { return std::abs(wait.peer - rank); };
     for (std::size_t lane = sample_.lanes.size(); lane-- > 0;) {
@@ -146,8 +145,8 @@ Rank SampledRanks::last_sender(Rank rank) const {
 }
 
 /// Adds a rank, the last sender that it awaits, the last sender which that sender awaits, and so
-/// on. Ends after `hops` hops, after kEqualHops hops with equal strides, or at a rank that was
-/// followed before.
+/// on. Ends after `hops` hops, after kEqualHops hops with equal strides, or at a followed rank. A
+/// single hop does not mark ranks as followed.
 void SampledRanks::follow(Rank rank, std::size_t hops) {
     constexpr int kEqualHops = 5;
     Rank receiver = kNoRank;
@@ -239,7 +238,7 @@ std::vector<Rank> SampledRanks::ends() const {
     return found;
 }
 
-/// Returns the number of consecutive ranks from rank 0 on that are on its node.
+/// Returns the number of consecutive ranks, from rank 0 on, that are on the node of rank 0.
 Rank SampledRanks::first_node_size() const {
     Rank border = 1;
     while (border < sample_.size && sample_.node_of(border) == sample_.node_of(0)) ++border;
@@ -272,9 +271,10 @@ void SampledRanks::sample_senders(std::size_t steps) {
     follow(sample_.size - 1, kHopsMax);
     for (const Rank end : from) follow(end, kHopsMax);
     for (int i = 1; i <= kSpreadRanks; ++i) follow(spread_rank(i, sample_.size), kHopsMax);
-    for (std::size_t next = 0; next < sample_.actions.size() && !is_full(); ++next)
-        if (sample_.actions[next].is_wait() && !sample_.actions[next].lagged)
-            (void)add(sample_.actions[next].peer);
+    // Adds the senders of all sampled ranks, including the ranks that this loop adds.
+    for (std::size_t i = 0; i < sample_.actions.size() && !is_full(); ++i)
+        if (sample_.actions[i].is_wait() && !sample_.actions[i].lagged)
+            (void)add(sample_.actions[i].peer);
     for (Rank rank = 0; sample_.size <= kWholeTeam && rank < sample_.size && !is_full(); ++rank)
         (void)add(rank);
     connect();

@@ -60,7 +60,7 @@ std::uint64_t energy_of(std::uint64_t messages, std::uint64_t bytes, Time time) 
 constexpr Rank kCountedRanks = 64;
 
 /// Messages and bytes that the ranks of a team send, and descriptors of the busiest rank. In a
-/// large team, ranks between two counted ranks are assumed to send the same as the first of them.
+/// large team, ranks between two counted ranks are assumed to send as the first of the two does.
 struct Traffic {
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
@@ -222,7 +222,7 @@ class Search {
         const bool exhausted = !large_ && prediction_steps_ > kStepsOfCall && best_ < kForever;
         if (exhausted && prediction.steps_of_all(kStepsOfCall) > kFewSteps) return false;
         if (!each.predicted || each.is_cut) {
-            // A prediction ends early if the time exceeds the least one by half.
+            // A prediction ends early if its time exceeds the least predicted time by half.
             const Time cutoff = each.is_cut || least_ == kForever ? kForever : least_ / 2 * 3;
             const Time enough = std::min(best_, cutoff);
             const auto predicted =
@@ -354,7 +354,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
                           candidates.size(), size, preference.descriptors_max);
     if (first == choice.candidates.end())
         return base::fail(Status::unsupported,
-                          "none of {} algorithms supports {} ranks and meets the needs of the call",
+                          "no algorithm of {} supports {} ranks and meets the needs of the call",
                           candidates.size(), size);
     choice.chosen = static_cast<std::size_t>(
         (preference.is_usual()

@@ -62,7 +62,7 @@ struct RankedCandidate {
 };
 
 struct Choice {
-    std::vector<RankedCandidate> candidates;  ///< fastest first
+    std::vector<RankedCandidate> candidates;  ///< sorted by RankedCandidate::order()
     std::size_t chosen = 0;
     std::string reason;
     /// Measured time of the chosen algorithm, if a measurement chose it.

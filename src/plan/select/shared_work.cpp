@@ -194,14 +194,14 @@ void SharedWork::add_message(Rank rank, const ExecutedStep& step, RankWork& work
 void SharedWork::add_bytes(const ExecutedStep& step, bool in_pieces, RankWork& work) const {
     const Time times = step.times;
     if (step.kind == StepKind::reduce) {
-        const bool in_place = step.mapped_vectors > 0;
+        const bool in_place = step.mapped_buffers > 0;
         const std::uint32_t payloads = in_place ? 0 : step.operands - 1;
         work.combining += times * model_.combine(step.bytes, step.operands, in_place);
         if (step.bytes > machine_.cell_bytes) work.combined_payloads += times * payloads;
         work.load += times * local_put_time(step.bytes * payloads, costs_.fetched);
     }
     const bool cached = in_pieces && step.slot_bytes <= kCachedPiece;
-    work.combining += times * (model_.touch(step.mapped_vectors, step.mapped_bytes) +
+    work.combining += times * (model_.touch(step.mapped_buffers, step.mapped_bytes) +
                                model_.copy(step.own_bytes) +
                                unpack_time(step.slot_bytes) / (cached ? kCachedPart : 1));
     work.load += times * local_put_time(step.slot_bytes, costs_.fetched);
@@ -230,7 +230,7 @@ void SharedWork::add(const Program& program, const CountedRank& counted) {
     if (cold)
         work.combining += to_time(static_cast<std::int64_t>(memory) *
                                   model_.cold_fs_of(buffer_bytes(program, buffer_)));
-    if (model_.expose > 0) work.combining += model_.expose * exposed_vectors(program, near);
+    if (model_.expose > 0) work.combining += model_.expose * exposed_buffers(program, near);
     work.combining += unpack_time(exposed_slot_bytes(program, buffer_, near));
     sum_ += static_cast<Time>(Wide{work.moving + work.combining} * counted.stratum_ranks /
                               counted.analyzed_ranks);

@@ -3,9 +3,9 @@
 //
 // Idea     W is the time if only waits take time: latencies, and times in which other ranks have
 //          the processor. C is the time if only work takes time. S is the mean work of a processor
-//          and, unless calls synchronize, a part of what the busiest one has beyond the mean. A
-//          call takes W + max(C, S) + Machine::calls(). Calls that do not synchronize may overlap
-//          in a stream: several share the wait W, and each takes S and the waits that a second
+//          and, unless calls synchronize, a part of the excess of the busiest processor. A call
+//          takes W + max(C, S) + Machine::calls(). Calls that do not synchronize may overlap in a
+//          stream: several calls share the wait W, and each call takes S and the wait that a second
 //          call adds. Consecutive ranks of a host are assumed to share a processor.
 // Next     predict.cpp for a few ranks; tools/lab/cost/cost.cpp for all ranks.
 #pragma once
@@ -40,8 +40,9 @@ struct CallTimes {
 
 /// Class of ranks whose work is similar: rank 0; the first and last ranks of nodes, which may be
 /// leaders; other ranks of the first node; other ranks of other nodes. `low`: the local rank is
-/// below the number of nodes, so the rank may exchange data with a node. If one rank represents the
-/// last four strata, counted_ranks() uses first_low for all, so first_low must be their first.
+/// below the number of nodes, so the rank may exchange data with another node. If one rank
+/// represents the last four strata, counted_ranks() uses first_low for all, so first_low must be
+/// their first.
 enum class Stratum : std::uint8_t { root, borders, first_low, first_rest, low, rest };
 inline constexpr std::size_t kStrata = 6;
 
@@ -77,7 +78,8 @@ class SharedWork {
     /// second overlapping call adds. `banks`: largest number of calls in flight; 0: unknown.
     [[nodiscard]] CallTimes times(Time waits, Time added_wait, Time work,
                                   std::uint32_t banks) const;
-    /// Returns the times of a call that takes `simulated` if each rank has a processor.
+    /// Returns the times of a call if each rank has a processor. `simulated`: time of the
+    /// simulation.
     [[nodiscard]] CallTimes unshared_times(Time simulated, const Program& first) const;
 
   private:
@@ -87,7 +89,7 @@ class SharedWork {
         Time moving = 0;                     ///< time of its messages, at both ends
         Time combining = 0;                  ///< time of its reductions and copies
         std::int64_t crossing_messages = 0;  ///< number of local messages to other processors
-        std::int64_t unshared_messages = 0;  ///< those of them that are not StepFlags::kShared
+        std::int64_t unshared_messages = 0;  ///< number of crossing messages without kShared
         std::int64_t combined_payloads = 0;  ///< number of payloads reduced out of put targets
     };
 

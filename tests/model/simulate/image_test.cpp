@@ -182,7 +182,7 @@ TEST(Image, BuffersThatReductionsUseInPlaceAreCounted) {
         std::uint32_t used = 0;
         ExecutedSteps(program, size_of(call), {.own = true})
             .for_each([&](const ExecutedStep& step) {
-                used += step.mapped_vectors;
+                used += step.mapped_buffers;
                 EXPECT_EQ(step.mapped_bytes, 0U) << "no byte is copied";
             });
         EXPECT_EQ(used, program.rank == 0 ? 3U : 4U) << program.rank;
