@@ -12,6 +12,8 @@
 namespace weft::plan {
 
 struct Sample {
+    /// Executed steps. Successive waits of a lane are one *reception*: their messages are received
+    /// in the order of arrival.
     struct Action {
         CostedStep::Kind kind = CostedStep::Kind::work;
         bool published = false;  ///< as in CostedStep
@@ -20,11 +22,10 @@ struct Sample {
         bool known = false;    ///< a wait whose sender is in the sample
         bool one_way = false;  ///< a wait for a rank to which this rank sends only credits
         bool in_time = false;  ///< a wait whose message arrives before the rank waits for it
-        std::uint32_t reception_size = 0;  ///< messages of a reception; set in its first wait
+        std::uint32_t reception_size = 0;  ///< waits of a reception; set in its first wait
         std::uint32_t segment = 0;
         Rank peer = kNoRank;
-        std::int32_t wait_number =
-            -1;  ///< number of a wait; of a send, the wait for its message or -1
+        std::int32_t wait_number = -1;  ///< number of a wait, or of the wait for a send; -1: none
         /// For a wait that is not `known`: index of this rank's send that corresponds to the
         /// awaited send in the sender's program, or -1.
         std::int32_t similar_send = -1;
@@ -71,7 +72,7 @@ struct Sample {
     std::vector<Action> actions = {};
     std::vector<std::uint32_t> lane_of_wait = {};
     std::vector<Reader> readers = {};            ///< sorted by name
-    std::vector<std::int64_t> represented = {};  ///< by index: ranks of the node that it represents
+    std::vector<std::int64_t> represented = {};  ///< by index: number of ranks that it represents
 
     static constexpr std::uint32_t kOutside = ~0U;
     [[nodiscard]] bool is_sampled(Rank rank) const {

@@ -2,7 +2,7 @@
 // sample_run.hpp - runs the programs of sampled ranks in the order of time.
 //
 // Idea     A lane executes its actions until it waits. Lanes of a rank share its processor, and
-//          messages share the NICs of their nodes, so these take turns in the order of time.
+//          messages share the NICs of their nodes. Both take turns in the order of time.
 // Next     sampled_ranks.cpp.
 #pragma once
 
@@ -39,7 +39,7 @@ class SampleRun {
         ended_.resize(sample.actions.size());
         if (before != nullptr) clocks_ = before->clocks_;
         if (has_nics_) send_free_.resize(sample.models.far->node_of->size());
-        if (has_nics_) receive_free_.resize(sample.models.far->node_of->size());
+        receive_free_ = send_free_;
         for (std::uint32_t lane = 0; lane < states_.size(); ++lane) {
             states_[lane].at = sample.lanes[lane].first;
             states_[lane].ready = states_[lane].sent = clocks_[sample.lanes[lane].rank];
@@ -57,8 +57,7 @@ class SampleRun {
             events_.pop();
             now_ = event.time;
             if (event.subject >= states_.size())
-                move_transit(event.subject - static_cast<std::uint32_t>(states_.size()),
-                             event.time);
+                move_transit(event.subject - static_cast<std::uint32_t>(states_.size()));
             else
                 latest = std::max(latest, run_lane(event.subject));
         }
@@ -70,9 +69,9 @@ class SampleRun {
     static std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
     struct State {
-        std::size_t at = 0;  ///< index of the next action
-        Time ready = 0;      ///< end of the last action
-        Time sent = 0;       ///< end of the last send of data or of a signal; at first, start
+        std::size_t at = 0;         ///< index of the next action
+        Time ready = 0;             ///< end of the last action
+        Time sent = 0;              ///< end of the last put, signal or publish; at first, start
         std::uint32_t missing = 0;  ///< number of messages of the reception that have not arrived
         Time due = 0;               ///< latest arrival of the other messages of the reception
     };
@@ -140,11 +139,11 @@ class SampleRun {
     }
 
     /// Moves a message into its next NIC. The latency is added at the end.
-    void move_transit(std::uint32_t transit, Time now) {
+    void move_transit(std::uint32_t transit) {
         const Sample::Action& action = *transits_[transit].action;
         const bool was_sent = std::exchange(transits_[transit].was_sent, true);
         const Rank at = was_sent ? action.peer : transits_[transit].from;
-        const Time enters = enter_nic(was_sent ? receive_free_ : send_free_, at, now, action.hold);
+        const Time enters = enter_nic(was_sent ? receive_free_ : send_free_, at, now_, action.hold);
         if (!was_sent)
             events_.push({enters, static_cast<std::uint32_t>(states_.size()) + transit});
         else if (action.wait_number >= 0)
@@ -171,8 +170,8 @@ class SampleRun {
         if (--state.missing == 0) events_.push({std::max(state.due, state.ready), lane});
     }
 
-    /// Receives `count` messages in the order of their arrival, or none if one is missing. Until
-    /// the last one arrives, other lanes may use the processor.
+    /// Receives `count` messages in the order of their arrival, or none if one is missing. Other
+    /// lanes may use the processor until the last message arrives.
     bool receive(std::uint32_t lane, std::uint32_t count) {
         const Sample::RankLane& rank_lane = sample_.lanes[lane];
         const Rank rank = sample_.ranks[rank_lane.rank];
@@ -221,13 +220,13 @@ class SampleRun {
     std::uint32_t iterations_;
     bool has_nics_;  ///< the run includes the time of NICs
     const SampleRun* before_;
-    Time now_ = 0;                 ///< time of the current event
-    std::vector<State> states_;    ///< by lane
-    std::vector<Time> clocks_;     ///< by index of the rank
-    std::vector<Time> arrived_;    ///< by wait
-    std::vector<Time> ended_;      ///< by action that is not a wait
-    std::vector<Time> send_free_;  ///< by node: time at which its NIC is free to send
-    std::vector<Time> receive_free_;
+    Time now_ = 0;                    ///< time of the current event
+    std::vector<State> states_;       ///< by lane
+    std::vector<Time> clocks_;        ///< by index of the rank
+    std::vector<Time> arrived_;       ///< by wait
+    std::vector<Time> ended_;         ///< by action that is not a wait
+    std::vector<Time> send_free_;     ///< by node: time at which its NIC is free to send
+    std::vector<Time> receive_free_;  ///< by node: time at which its NIC is free to receive
     std::vector<Transit> transits_;
     std::vector<Arrival> arrivals_;
     std::priority_queue<Wakeup, std::vector<Wakeup>, std::greater<>> events_;
