@@ -11,7 +11,7 @@
 
 namespace weft::base {
 
-/// Whether read_file() reads named pipes. It may then wait forever for a writer.
+/// Treatment of named pipes. If allowed, read_file() may wait forever for a writer.
 enum class Pipes { allowed, refused };
 
 /// Returns the contents of a file. Fails if it cannot be read or has more than `bytes_max` bytes.

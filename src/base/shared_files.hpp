@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // shared_files.hpp - files in /dev/shm that are removed when their processes end.
 //
-// Idea     Some networks within a host keep each endpoint in a named file in /dev/shm. weft chooses
-//          a random name. Every process that uses the file locks it (flock). A file with such a
-//          name that no process has locked is left from a killed process, and is removed. While a
-//          file has its name, a small separate process, the *keeper*, waits for the end of the
-//          process that made the file, or of another process of the job. Then it removes the name.
+// Idea     Some network providers keep each endpoint in a named file in /dev/shm. weft chooses a
+//          random name. Every process that uses the file locks it (flock). A file with such a name
+//          that no process has locked is left from a killed process, and is removed. While a file
+//          has its name, a small separate process, the *keeper*, waits for the end of the process
+//          that made the file, or of another process of the job. Then it removes the name.
 // Why      Process ids in the names would not suffice, because containers with separate process ids
 //          may share /dev/shm; locks work across containers. A killed process leaves its files, and
 //          not every launcher removes them. A launcher may also kill keepers, but only after a
@@ -55,8 +55,8 @@ class SharedFile {
     [[nodiscard]] static Result<SharedFile> reserve(std::span<const pid_t> peers);
     /// Returns the name without the folder.
     [[nodiscard]] std::string_view name() const;
-    /// Opens and locks the file, which the caller has made under this name while the folder is
-    /// locked. Reserves memory for all its bytes, so that no later access fails (SIGBUS).
+    /// Opens and locks the file. The caller has made it under this name, and still locks the
+    /// folder. Reserves memory for all bytes of the file, so that no later access fails (SIGBUS).
     [[nodiscard]] Result<void> adopt();
 
     /// Removes the name. Processes that have the file open or mapped can still use it.

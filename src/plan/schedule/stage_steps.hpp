@@ -107,7 +107,7 @@ class StageSteps {
         const bool has_remainders = exchange.remainders != kNoRemainders;
         const Remainders remainders = stages_.remainders_of(exchange);
         const Rank group = has_remainders ? exchange.group_of(number) : 0;
-        const Rank remainder_count = has_remainders ? remainders.of(group) : 0;
+        const Rank remainder_count = has_remainders ? remainders.count_in(group) : 0;
         const auto remainder = [&](Rank k) {
             return stages_.rank_of(exchange.remainders, remainders.number(group, k));
         };

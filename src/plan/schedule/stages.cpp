@@ -56,7 +56,7 @@ std::uint32_t Stages::numbers_of(const Stage& stage) const {
     if (const ShiftStage* shift = std::get_if<ShiftStage>(&stage)) return as_u32(shift->radix);
     const ExchangeStage& exchange = std::get<ExchangeStage>(stage);
     const Rank senders = exchange.count_of(exchange.senders);
-    return as_u32(senders + (exchange.remainders_send ? remainders_of(exchange).most() : 0));
+    return as_u32(senders + (exchange.remainders_send ? remainders_of(exchange).count_max() : 0));
 }
 
 void Stages::add(const Stage& stage) {

@@ -116,11 +116,11 @@ struct Remainders {
     bool dealt = false;
 
     /// Returns the number of remainders of a group.
-    [[nodiscard]] Rank of(Rank group) const {
+    [[nodiscard]] Rank count_in(Rank group) const {
         return count / groups + (group < count % groups ? 1 : 0);
     }
     /// Returns the largest number of remainders of a group.
-    [[nodiscard]] Rank most() const { return (count + groups - 1) / groups; }
+    [[nodiscard]] Rank count_max() const { return (count + groups - 1) / groups; }
     // Convert between a remainder's number, and its group and index in the group (`place`).
     [[nodiscard]] Rank number(Rank group, Rank place) const;
     [[nodiscard]] Rank group_of(Rank number) const;

@@ -155,7 +155,7 @@ class Structured {
                 group_ranks.push_back(ranks.empty() ? number
                                                     : ranks[static_cast<std::size_t>(number)]);
             }
-            for (Rank k = 0; k < remainders.of(group); ++k)
+            for (Rank k = 0; k < remainders.count_in(group); ++k)
                 group_ranks.push_back(
                     remainder_ranks[static_cast<std::size_t>(remainders.number(group, k))]);
             group_exchange.clocks.clear();

@@ -74,9 +74,9 @@ TEST(Remainders, EachNumberIsInOneGroup) {
                 const Remainders remainders{count, groups, dealt};
                 std::set<Rank> seen;
                 for (Rank group = 0; group < groups; ++group) {
-                    EXPECT_LE(remainders.of(group), remainders.most());
-                    EXPECT_GE(remainders.of(group), remainders.most() - 1);
-                    for (Rank place = 0; place < remainders.of(group); ++place) {
+                    EXPECT_LE(remainders.count_in(group), remainders.count_max());
+                    EXPECT_GE(remainders.count_in(group), remainders.count_max() - 1);
+                    for (Rank place = 0; place < remainders.count_in(group); ++place) {
                         const Rank number = remainders.number(group, place);
                         EXPECT_EQ(remainders.group_of(number), group);
                         EXPECT_EQ(remainders.place_of(number), place);
