@@ -100,11 +100,11 @@ Rank Layout::rank_at(Rank node, Rank local) const {
 std::vector<Rank> Layout::sizes() const {
     if (least_ == most_) return {most_};
     if (table_ == nullptr) return {least_, most_};
-    std::vector<Rank> all;
-    for (Rank node = 0; node < nodes_; ++node) all.push_back(ranks_on(node));
-    std::ranges::sort(all);
-    all.erase(std::ranges::unique(all).begin(), all.end());
-    return all;
+    std::vector<Rank> counts;
+    for (Rank node = 0; node < nodes_; ++node) counts.push_back(ranks_on(node));
+    std::ranges::sort(counts);
+    counts.erase(std::ranges::unique(counts).begin(), counts.end());
+    return counts;
 }
 
 bool operator==(const Layout& a, const Layout& b) {

@@ -77,9 +77,9 @@ class Splicer {
             for (const auto& shape_pointer : part.shapes) {
                 const Program& shape = *shape_pointer;
                 if (part.bare || shape.units == 0) continue;
-                const std::uint64_t whole = units_in_whole(part, shape);
+                const std::uint64_t part_units = units_in_whole(part, shape);
                 if (units_max <= kUnitsLimit)
-                    units = std::lcm(units, whole / std::gcd(whole, shape.segments));
+                    units = std::lcm(units, part_units / std::gcd(part_units, shape.segments));
                 if (units * program_.segments > units_max || units_max > kUnitsLimit)
                     return base::fail(Status::argument,
                                       "the parts cut the buffer into {} units, the limit is {}",
@@ -363,19 +363,19 @@ class Splicer {
 
     /// Adds steps of the current part to a lane. Some are omitted, so loops may become shorter.
     void translate(std::span<const Step> steps, std::size_t lane) {
-        std::size_t loop = 0;    // index of the open loop's step in `kept`
-        std::uint32_t left = 0;  // number of steps of the open loop that are not translated yet
+        std::size_t loop = 0;      // index of the open loop's step in `kept`
+        std::uint32_t unread = 0;  // number of steps of the open loop still to be read
         std::vector<Step>& kept = lanes_[lane];
         for (const Step& step : steps) {
             if (step.kind == StepKind::loop) {
                 if (merged_) continue;
                 loop = kept.size();
-                left = step.signal;
+                unread = step.signal;
                 kept.push_back(step);
                 continue;
             }
             translate(step, lane);
-            if (left > 0 && --left == 0) kept[loop].signal = as_u32(kept.size() - loop - 1);
+            if (unread > 0 && --unread == 0) kept[loop].signal = as_u32(kept.size() - loop - 1);
         }
     }
 

@@ -57,19 +57,19 @@ static_assert(sizeof(Step) == 32);
 /// Returns the number of targets of a reduction; 1 for other or ill-formed steps.
 [[nodiscard]] constexpr std::uint32_t targets_of(const Step& step) {
     if (step.kind != StepKind::reduce || step.operands == 0) return 1;
-    const std::uint32_t each = step.source.count / step.operands;
-    return each == 0 || step.target.count % each != 0 ? 1 : step.target.count / each;
+    const std::uint32_t blocks = step.source.count / step.operands;
+    return blocks == 0 || step.target.count % blocks != 0 ? 1 : step.target.count / blocks;
 }
 /// Returns target number i of a reduction or copy.
 [[nodiscard]] constexpr BlockList target_of(const Step& step, std::uint32_t i) {
-    const std::uint32_t each = step.target.count / targets_of(step);
-    return {step.target.start + i * each, each};
+    const std::uint32_t blocks = step.target.count / targets_of(step);
+    return {step.target.start + i * blocks, blocks};
 }
 /// Returns operand number i of a reduction, or the source of a copy.
 [[nodiscard]] constexpr BlockList operand_of(const Step& step, std::uint32_t i) {
     const std::uint32_t operands = step.kind == StepKind::reduce ? step.operands : 1;
-    const std::uint32_t each = step.source.count / operands;
-    return {step.source.start + i * each, each};
+    const std::uint32_t blocks = step.source.count / operands;
+    return {step.source.start + i * blocks, blocks};
 }
 
 }  // namespace weft::plan

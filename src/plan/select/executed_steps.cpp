@@ -57,10 +57,10 @@ struct Touched {
 /// Returns how many of `parts` equal parts of a list are in memory of local peers.
 std::uint32_t mapped_parts(const Program& program, BlockList list, std::uint32_t parts) {
     const auto blocks = blocks_of(program, list);
-    const std::size_t each = blocks.size() / parts;
+    const std::size_t part_blocks = blocks.size() / parts;
     std::uint32_t mapped = 0;
-    for (std::size_t first = 0; first < blocks.size(); first += each)
-        mapped += std::ranges::any_of(blocks.subspan(first, each), is_mapped) ? 1 : 0;
+    for (std::size_t first = 0; first < blocks.size(); first += part_blocks)
+        mapped += std::ranges::any_of(blocks.subspan(first, part_blocks), is_mapped) ? 1 : 0;
     return mapped;
 }
 

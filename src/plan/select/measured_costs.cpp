@@ -18,9 +18,9 @@ base::Result<bool> keep(const base::Result<Value>& parsed, Field& field) {
     return true;
 }
 
-base::Result<bool> set_put(std::optional<PutCost>& put_cost, std::string_view key,
+base::Result<bool> set_put(std::optional<PutCost>& stored, std::string_view key,
                            std::string_view value) {
-    PutCost put = put_cost.value_or(PutCost{});
+    PutCost put = stored.value_or(PutCost{});
     base::Result<bool> done = false;
     if (key == "latency_ns") done = keep(parse_nanoseconds(value), put.latency);
     if (key == "issue_ns") done = keep(parse_nanoseconds(value), put.issue);
@@ -30,7 +30,7 @@ base::Result<bool> set_put(std::optional<PutCost>& put_cost, std::string_view ke
         done = keep(parse_nanoseconds_per_byte(value), put.receive_byte_fs);
     if (key == "slot_ns") done = keep(parse_nanoseconds(value), put.slot);
     if (key == "turn_ns") done = keep(parse_nanoseconds(value), put.turn);
-    if (done && *done) put_cost = put;
+    if (done && *done) stored = put;
     return done;
 }
 

@@ -55,11 +55,11 @@ Time Prediction::least_time(const Program& program) const {
     return time;
 }
 
-base::Result<Time> Prediction::rough(Time most) {
+base::Result<Time> Prediction::rough(Time cutoff) {
     for (const Rank rank : {size_ - 1, 0}) {
         const auto& program = programs_.of(rank);
         if (!program) return program.failure();
-        if (const Time least = least_time(*program); least > most) return least;
+        if (const Time least = least_time(*program); least > cutoff) return least;
     }
     if (size_ <= kFewRanks) return 0;
     SampledRanks ends(programs_, size_, buffer_, models_, kFewIterations);
@@ -68,7 +68,7 @@ base::Result<Time> Prediction::rough(Time most) {
 }
 
 base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t counted_of_stratum,
-                                          Time most) {
+                                          Time cutoff) {
     std::vector<CountedRank> counted;
     if (machine_.oversubscribed() || size_ == 2)
         counted = counted_ranks(machine_, size_, sampled.ranks(),
@@ -80,42 +80,42 @@ base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t cou
         if (!program) return program.failure();
         work.add(*program, each);
     }
-    return times(sampled, work, most);
+    return times(sampled, work, cutoff);
 }
 
-CallTimes Prediction::times(SampledRanks& sampled, const SharedWork& work, Time most) {
+CallTimes Prediction::times(SampledRanks& sampled, const SharedWork& work, Time cutoff) {
     const Program& first = *programs_.of(0);
     if (!machine_.oversubscribed()) {
-        const Time enough = work.is_one_way_pair() ? kForever : most;
-        return work.unshared_times(sampled.time({}, enough).first, first);
+        if (work.is_one_way_pair()) cutoff = kForever;
+        return work.unshared_times(sampled.time({}, cutoff).first, first);
     }
     constexpr Counted kWaits{.waits = true, .work = false};
     constexpr Counted kWork{.waits = false, .work = true};
     const auto [waits, second] = sampled.time(kWaits, kForever, work.overlaps());
-    if (!work.overlaps() && waits > most) return {.alone = waits, .in_stream = waits};
+    if (!work.overlaps() && waits > cutoff) return {.alone = waits, .in_stream = waits};
     const Time added_wait = work.overlaps() ? second - waits : 0;
     const std::uint32_t banks = candidate_.banks ? candidate_.banks() : 0;
     return work.times(waits, added_wait, sampled.time(kWork).first, banks);
 }
 
-base::Result<PredictedCost> Prediction::full(std::size_t steps, Time most) {
-    return by_sample(sampled_, steps, most);
+base::Result<PredictedCost> Prediction::full(std::size_t steps, Time cutoff) {
+    return by_sample(sampled_, steps, cutoff);
 }
 
-base::Result<PredictedCost> Prediction::brief(Time most) {
+base::Result<PredictedCost> Prediction::brief(Time cutoff) {
     SampledRanks few(programs_, size_, buffer_, models_, kFewIterations);
-    return by_sample(few, kStepsOfSample, most);
+    return by_sample(few, kStepsOfSample, cutoff);
 }
 
 base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::size_t steps,
-                                                  Time most) {
+                                                  Time cutoff) {
     PredictedCost predicted;
     for (const Rank rank : {0, size_ - 1})
         if (const auto& program = programs_.of(rank); !program) return program.failure();
     sampled.sample_senders(steps);
     for (const Rank rank : sampled.ranks()) note_access(*programs_.of(rank), machine_, predicted);
     const auto counted = size_ <= kWholeTeam ? static_cast<std::size_t>(size_) : kCounted;
-    const CallTimes found = WEFT_TRY(times(sampled, counted, most));
+    const CallTimes found = WEFT_TRY(times(sampled, counted, cutoff));
     predicted.time = found.alone;
     predicted.in_stream = found.in_stream;
     predicted.messages = sampled.messages();
@@ -125,16 +125,16 @@ base::Result<PredictedCost> Prediction::by_sample(SampledRanks& sampled, std::si
     return predicted;
 }
 
-std::size_t Prediction::steps_of_all(std::size_t most) {
+std::size_t Prediction::steps_of_all(std::size_t steps_max) {
     // Time to generate a program, as the number of steps that can be read in this time.
     constexpr std::int64_t kStepsOfProgram = 4;
     constexpr std::size_t kAnalyzed = 2;  // ranks of each stratum whose programs are generated
     const auto& last = programs_.of(size_ - 1);
-    if (steps_to_read(*last) * static_cast<std::size_t>(size_) > most) return most + 1;
+    if (steps_to_read(*last) * static_cast<std::size_t>(size_) > steps_max) return steps_max + 1;
     std::int64_t sum = 0;
     for (const CountedRank& each : counted_ranks(machine_, size_, {}, /*steps=*/1, kAnalyzed)) {
         const auto& program = programs_.of(each.rank);
-        if (!program) return most + 1;
+        if (!program) return steps_max + 1;
         const std::uint32_t iterations = std::min(iterations_of(*program), kFewIterations);
         const auto steps = static_cast<std::int64_t>(program->unit_counts.size() +
                                                      steps_to_read(*program) * iterations);

@@ -21,14 +21,14 @@ class Prediction {
                const BufferSize& buffer);
 
     /// Returns a time from the programs of very few ranks, assumed to be at most kRoughFactor times
-    /// the full prediction. Returns 0 for small teams. If a rank alone needs more than `most`,
-    /// returns a lower bound above `most`. Fails if the algorithm does not support the size.
-    [[nodiscard]] base::Result<Time> rough(Time most);
-    /// Returns the prediction from a sample of about `steps` steps. Times above `most` are only
+    /// the full prediction. Returns 0 for small teams. If a rank alone needs more than `cutoff`,
+    /// returns a lower bound above `cutoff`. Fails if the algorithm does not support the size.
+    [[nodiscard]] base::Result<Time> rough(Time cutoff);
+    /// Returns the prediction from a sample of about `steps` steps. Times above `cutoff` are only
     /// lower bounds.
-    [[nodiscard]] base::Result<PredictedCost> full(std::size_t steps, Time most);
+    [[nodiscard]] base::Result<PredictedCost> full(std::size_t steps, Time cutoff);
     /// Like full(), but runs few iterations of loops.
-    [[nodiscard]] base::Result<PredictedCost> brief(Time most);
+    [[nodiscard]] base::Result<PredictedCost> brief(Time cutoff);
     /// Returns true if the last full() or brief() ran all iterations of loops.
     [[nodiscard]] bool is_complete() const { return complete_; }
     /// Returns true if the last full() or brief() guessed when ranks outside the sample send.
@@ -38,8 +38,8 @@ class Prediction {
     /// read than `steps` steps.
     [[nodiscard]] std::optional<CallTimes> by_all(std::size_t steps);
     /// Estimates the number of steps that by_all() reads, from the programs of a few ranks. Returns
-    /// most + 1 if the program of the last rank shows that there are more than `most`.
-    [[nodiscard]] std::size_t steps_of_all(std::size_t most);
+    /// steps_max + 1 if the program of the last rank shows that there are more than `steps_max`.
+    [[nodiscard]] std::size_t steps_of_all(std::size_t steps_max);
 
     /// Returns the number of steps that full() and brief() have read since the last call.
     [[nodiscard]] std::size_t take_steps() { return std::exchange(steps_, 0); }
@@ -49,11 +49,11 @@ class Prediction {
   private:
     [[nodiscard]] Time least_time(const Program& program) const;
     [[nodiscard]] base::Result<PredictedCost> by_sample(SampledRanks& sampled, std::size_t steps,
-                                                        Time most);
+                                                        Time cutoff);
     /// Returns the times from the sample and from `counted_of_stratum` ranks of each stratum.
     [[nodiscard]] base::Result<CallTimes> times(SampledRanks& sampled,
-                                                std::size_t counted_of_stratum, Time most);
-    [[nodiscard]] CallTimes times(SampledRanks& sampled, const SharedWork& work, Time most);
+                                                std::size_t counted_of_stratum, Time cutoff);
+    [[nodiscard]] CallTimes times(SampledRanks& sampled, const SharedWork& work, Time cutoff);
     /// Returns the runs of a sample. If ranks share processors, waits and work run separately.
     [[nodiscard]] std::size_t runs() const { return machine_.oversubscribed() ? 2 : 1; }
 

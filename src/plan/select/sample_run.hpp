@@ -47,12 +47,12 @@ class SampleRun {
         }
     }
 
-    /// Runs until all lanes have ended, or a lane ends an action after `enough`. Returns the last
+    /// Runs until all lanes have ended, or a lane ends an action after `cutoff`. Returns the last
     /// end of an action.
-    Time run_until(Time enough) {
+    Time run_until(Time cutoff) {
         Time latest = 0;
         for (const Time clock : clocks_) latest = std::max(latest, clock);
-        while (!events_.empty() && latest <= enough) {
+        while (!events_.empty() && latest <= cutoff) {
             const Wakeup event = events_.top();
             events_.pop();
             now_ = event.time;

@@ -460,20 +460,20 @@ Time SampledRanks::usual_latency(const Sample::Action& wait, Rank rank) {
                       ((remote_ranks * waits + sample_.size - 1) / sample_.size) / waits;
 }
 
-SampledRanks::CallEnds SampledRanks::time(Counted counted, Time enough, bool two_calls) {
+SampledRanks::CallEnds SampledRanks::time(Counted counted, Time cutoff, bool two_calls) {
     const auto run = [&](std::uint32_t iterations) {
         SampleRun call(sample_, counted, iterations);
-        CallEnds ends{.first = call.run_until(enough)};
+        CallEnds ends{.first = call.run_until(cutoff)};
         if (two_calls)
-            ends.second = SampleRun(sample_, counted, iterations, &call).run_until(enough);
+            ends.second = SampleRun(sample_, counted, iterations, &call).run_until(cutoff);
         return ends;
     };
     const CallEnds longer_run = run(run_max_);
-    if (longest_loop_ <= run_max_ || longer_run.first > enough) return longer_run;
+    if (longest_loop_ <= run_max_ || longer_run.first > cutoff) return longer_run;
     const CallEnds shorter_run = run(run_max_ / 3 * 2);
     const auto extended = [&](Time longer, Time shorter) {
-        const Time each = (longer - shorter) / (run_max_ / 3);
-        return longer + std::max<Time>(0, each) * (longest_loop_ - run_max_);
+        const Time iteration = (longer - shorter) / (run_max_ / 3);
+        return longer + std::max<Time>(0, iteration) * (longest_loop_ - run_max_);
     };
     return {extended(longer_run.first, shorter_run.first),
             extended(longer_run.second, shorter_run.second)};

@@ -54,8 +54,8 @@ class SampledRanks {
         Time first = 0;
         Time second = 0;
     };
-    /// Runs one call or two. Times above `enough` are only lower bounds.
-    [[nodiscard]] CallEnds time(Counted counted, Time enough = std::numeric_limits<Time>::max(),
+    /// Runs one call or two. Times above `cutoff` are only lower bounds.
+    [[nodiscard]] CallEnds time(Counted counted, Time cutoff = std::numeric_limits<Time>::max(),
                                 bool two_calls = false);
     [[nodiscard]] const std::vector<Rank>& ranks() const { return sample_.ranks; }
     [[nodiscard]] std::size_t steps() const { return steps_; }

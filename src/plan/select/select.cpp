@@ -202,10 +202,10 @@ class Search {
     /// Returns the number of steps of each sample, so that the samples of close candidates together
     /// have about kStepsOfCall.
     [[nodiscard]] std::size_t steps_of_sample() const {
-        Time least = kForever;
-        for (const Contender* each : open_) least = std::min(least, each->rough);
+        Time least_rough = kForever;
+        for (const Contender* each : open_) least_rough = std::min(least_rough, each->rough);
         const auto close = std::ranges::count_if(
-            open_, [&](const Contender* each) { return each->bound <= least; });
+            open_, [&](const Contender* each) { return each->bound <= least_rough; });
         return std::clamp(kStepsOfCall / std::max<std::size_t>(1, static_cast<std::size_t>(close)),
                           kStepsOfSample / 4, kStepsOfSample);
     }
@@ -223,13 +223,13 @@ class Search {
         if (exhausted && prediction.steps_of_all(kStepsOfCall) > kFewSteps) return false;
         if (!each.predicted || each.is_cut) {
             // A prediction ends early if its time exceeds the least predicted time by half.
-            const Time cutoff = each.is_cut || least_ == kForever ? kForever : least_ / 2 * 3;
-            const Time enough = std::min(best_, cutoff);
+            const Time limit = each.is_cut || least_ == kForever ? kForever : least_ / 2 * 3;
+            const Time cutoff = std::min(best_, limit);
             const auto predicted =
-                large_ ? prediction.full(steps_, enough) : prediction.brief(enough);
+                large_ ? prediction.full(steps_, cutoff) : prediction.brief(cutoff);
             if (!predicted) return false;
             each.predicted = *predicted;
-            each.is_cut = !each.is_cut && predicted->in_stream > cutoff;
+            each.is_cut = !each.is_cut && predicted->in_stream > limit;
             least_ = std::min(least_, predicted->in_stream);
             each.is_final =
                 !each.is_cut && (large_ ? !prediction.guesses() : prediction.is_complete());
