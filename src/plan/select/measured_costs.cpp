@@ -47,7 +47,7 @@ base::Result<bool> set_card(std::optional<Card>& stored, std::string_view key,
 }  // namespace
 
 base::Result<bool> MeasuredCosts::set(std::string_view key, std::string_view value) {
-    // These keys alone do not describe near and far puts, so they do not set any_.
+    // These keys alone do not describe near and far messages, so they do not set any_.
     if (key == "reduce_ns") return keep(parse_nanoseconds(value), reduce_);
     if (key == "reduce_ns_per_byte")
         return keep(parse_nanoseconds_per_byte(value), reduce_byte_fs_);

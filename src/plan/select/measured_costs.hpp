@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // measured_costs.hpp - costs of near and far puts, read key by key from a file of parameters.
 //
-// Idea     Costs that a file does not mention keep their values. The exception is a path, near or
-//          far, that a file mentions: its missing costs are zero.
+// Idea     Costs that a file does not mention keep their values. But if the file mentions a path,
+//          near or far, the path's missing costs and a few related costs are zero (over()).
 // Next     machine.hpp; docs/selection.md for the keys.
 #pragma once
 
@@ -29,7 +29,7 @@ class MeasuredCosts {
     /// Stores a cost. Returns false if `key` is unknown. Fails if the value is not valid.
     base::Result<bool> set(std::string_view key, std::string_view value);
 
-    /// Returns true if a cost of puts, NICs or buffers of local peers has been set.
+    /// Returns true if the file describes near and far messages, not one kind of message.
     [[nodiscard]] bool any() const { return any_; }
     /// Returns `machine` with the measured costs in place of its own.
     [[nodiscard]] Machine over(Machine machine) const;

@@ -67,12 +67,12 @@ base::Result<Time> Prediction::rough(Time cutoff) {
     return WEFT_TRY(times(ends, kCountedRoughly, kForever)).in_stream;
 }
 
-base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t counted_of_stratum,
+base::Result<CallTimes> Prediction::times(SampledRanks& sampled, std::size_t per_stratum,
                                           Time cutoff) {
     std::vector<CountedRank> counted;
     if (machine_.oversubscribed() || size_ == 2)
         counted = counted_ranks(machine_, size_, sampled.ranks(),
-                                steps_to_read(*programs_.of(size_ - 1)), counted_of_stratum);
+                                steps_to_read(*programs_.of(size_ - 1)), per_stratum);
     const bool whole = static_cast<Rank>(counted.size()) == size_;
     SharedWork work(machine_, size_, buffer_, *programs_.of(0), whole);
     for (const CountedRank& each : counted) {

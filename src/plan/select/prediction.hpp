@@ -50,9 +50,9 @@ class Prediction {
     [[nodiscard]] Time least_time(const Program& program) const;
     [[nodiscard]] base::Result<PredictedCost> by_sample(SampledRanks& sampled, std::size_t steps,
                                                         Time cutoff);
-    /// Returns the times from the sample and from `counted_of_stratum` ranks of each stratum.
-    [[nodiscard]] base::Result<CallTimes> times(SampledRanks& sampled,
-                                                std::size_t counted_of_stratum, Time cutoff);
+    /// Returns the times from the sample and from `per_stratum` ranks of each stratum.
+    [[nodiscard]] base::Result<CallTimes> times(SampledRanks& sampled, std::size_t per_stratum,
+                                                Time cutoff);
     [[nodiscard]] CallTimes times(SampledRanks& sampled, const SharedWork& work, Time cutoff);
     /// Returns the runs of a sample. If ranks share processors, waits and work run separately.
     [[nodiscard]] std::size_t runs() const { return machine_.oversubscribed() ? 2 : 1; }
