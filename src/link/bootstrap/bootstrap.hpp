@@ -60,6 +60,8 @@ class Bootstrap {
 /// Joins the job of this process: by PMIx if a launcher with PMIx started the process, else a
 /// job of one rank. Fails under a launcher without PMIx that started several ranks.
 [[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
+/// Returns true if this process has joined its job by PMIx before, and perhaps left it.
+[[nodiscard]] bool has_joined_job();
 /// Returns the rank in PMIX_RANK, also before join_job(). Returns nullopt if no launcher with PMIx
 /// started the process.
 [[nodiscard]] std::optional<Rank> rank_by_environment();

@@ -143,25 +143,14 @@ class PmixBootstrap final : public Bootstrap {
             return PMIx_Init(&job->self_, nullptr, 0);
         }();
         if (joined != PMIX_SUCCESS) return pmix_failure("joining the job", joined);
-        const pmix_proc_t all = job->process(PMIX_RANK_WILDCARD);
-        Value size;
-        if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());
-            status != PMIX_SUCCESS) {
-            return pmix_failure("asking for the number of ranks", status);
+        if (auto prepared = job->prepare(); !prepared) {
+            static_cast<void>(job->finalize());
+            return prepared.failure();
         }
-        const std::int64_t ranks = number_in(*size).value_or(-1);
-        if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || job->rank() >= ranks) {
-            return base::fail(Status::environment,
-                              "PMIx: the launcher gives rank {} of {} ranks (value type {})",
-                              job->rank(), ranks, (*size).type);
-        }
-        job->size_ = static_cast<Rank>(ranks);
-        job->look_for_witness();
-        WEFT_TRY(job->take_serial());
-        if (job->serial_ > 0) WEFT_TRY(job->await_server_ranks());
         watch_launcher();
         return std::unique_ptr<Bootstrap>(std::move(job));
     }
+    [[nodiscard]] static bool has_joined() { return next_serial_.has_value(); }
 
     [[nodiscard]] Rank rank() const override { return static_cast<Rank>(self_.rank); }
     [[nodiscard]] Rank size() const override { return size_; }
@@ -267,6 +256,27 @@ class PmixBootstrap final : public Bootstrap {
 
   private:
     PmixBootstrap() = default;
+
+    /// Reads the properties of the job, and waits for the ranks that still leave the last runtime.
+    [[nodiscard]] base::Result<void> prepare() {
+        const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
+        Value size;
+        if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());
+            status != PMIX_SUCCESS) {
+            return pmix_failure("asking for the number of ranks", status);
+        }
+        const std::int64_t ranks = number_in(*size).value_or(-1);
+        if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || rank() >= ranks) {
+            return base::fail(Status::environment,
+                              "PMIx: the launcher gives rank {} of {} ranks (value type {})",
+                              rank(), ranks, (*size).type);
+        }
+        size_ = static_cast<Rank>(ranks);
+        look_for_witness();
+        WEFT_TRY(take_serial());
+        if (serial_ > 0) WEFT_TRY(await_server_ranks());
+        return {};
+    }
     [[nodiscard]] pmix_proc_t process(pmix_rank_t rank) const {
         pmix_proc_t process;
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
@@ -314,8 +324,7 @@ class PmixBootstrap final : public Bootstrap {
         return ranks;
     }
 
-    /// Waits until all ranks of this server have joined the job for this runtime, and so have left
-    /// it for the previous runtime. The server of PMIx 4.2 may treat the end of a connection after
+    /// Waits until all ranks of this server have left the previous runtime and joined this one. The server of PMIx 4.2 may treat the end of a connection after
     /// PMIx_Finalize() as a loss. If a fence waits for the rank at that moment, the server ends the
     /// fence as a partial success. So ranks wait for keys of each other instead of a fence. They
     /// poll for the keys, because a waiting server sometimes misses the arrival of a key and
@@ -343,11 +352,9 @@ class PmixBootstrap final : public Bootstrap {
     /// the process do not join at the same time.
     [[nodiscard]] base::Result<void> take_serial() {
         constexpr const char* kKey = "weft.runtimes";
-        static std::optional<std::uint32_t> next;
-        if (!next) {
+        if (!next_serial_) {
             Value earlier;
             const bool found = get_now(self_, kKey, earlier) == PMIX_SUCCESS;
-            next = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
             // Under mpirun of Open MPI 4.1, fences of later programs sometimes never end. Its
             // server hides the first program's keys from the second, so only a third is refused.
             if (found && !started_by_own_launcher())
@@ -356,14 +363,15 @@ class PmixBootstrap final : public Bootstrap {
                                   "weft run can run several programs in one job: start a job for "
                                   "each",
                                   rank());
+            next_serial_ = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
         }
-        serial_ = (*next)++;
+        serial_ = (*next_serial_)++;
         pmix_value_t value = {};
         value.type = PMIX_UINT32;
-        value.data.uint32 = *next;
+        value.data.uint32 = *next_serial_;
         if (const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, kKey, &value);
             status != PMIX_SUCCESS)
-            return pmix_failure("counting the runtimes of the job", status);
+            return pmix_failure("publishing the number of runtimes", status);
         return {};
     }
 
@@ -372,6 +380,8 @@ class PmixBootstrap final : public Bootstrap {
     /// runtime publishes under different keys. Ranks make their runtimes in the same order, so the
     /// number is equal on all of them.
     std::uint32_t serial_ = 0;
+    /// Number of the next runtime; nullopt: this process has not joined yet.
+    inline static std::optional<std::uint32_t> next_serial_;
     pmix_proc_t self_ = {};
     Rank size_ = 0;
     std::optional<pmix_rank_t> witness_;  ///< rank of the witness; nullopt: none was announced
@@ -430,6 +440,10 @@ base::Result<std::unique_ptr<Bootstrap>> join_job() {
                           ::geteuid());
     }
     return PmixBootstrap::join();
+}
+
+bool has_joined_job() {
+    return PmixBootstrap::has_joined();
 }
 
 std::optional<Rank> rank_by_environment() {

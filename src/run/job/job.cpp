@@ -92,7 +92,8 @@ class Joiner {
         std::optional<StartWatch> watch;
         if (const auto rank = link::rank_by_environment();
             job_.bootstrap == nullptr && rank &&
-            !link::started_by_own_launcher())  // weft run names the missing rank itself
+            // weft run itself names a rank that is missing in the first runtime.
+            (!link::started_by_own_launcher() || link::has_joined_job()))
             watch.emplace(*job_.sigterm_report,
                           StartWatchOptions{
                               .rank = *rank,
