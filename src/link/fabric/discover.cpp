@@ -163,8 +163,8 @@ bool lacks_receives(const fi_info* offer) {
     return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
 }
 
-/// Returns the reason why the job is too large for a provider, or an empty text. Does not query
-/// libfabric.
+/// Returns the reason why a provider cannot reach all ranks of the job, or an empty text. Does not
+/// query libfabric.
 std::string size_problem(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
         return fmt::format(
@@ -176,8 +176,8 @@ std::string size_problem(const FabricOptions& options, const Profile& profile) {
     return {};
 }
 
-/// Returns the first acceptable offer for a profile's hints. A failure without a text means that
-/// libfabric returned no offer.
+/// Returns the best offer for a profile's hints. A failure without a text means that libfabric
+/// returned no offer.
 base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     const Info hints = make_hints(profile.provider, handled_modes());
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");

@@ -4,8 +4,8 @@
 // Idea     All code that includes rdma/* is built into the module weft_fabric.so. Only jobs of
 //          several nodes load it, because loading and opening libfabric takes a third of a second.
 //          The rest of the code includes only this header.
-// Holds    One thread drives a port. Posts do not block: -FI_EAGAIN becomes Post::again.
-//          Local completion means that a source may be reused, not that the data is delivered.
+// Holds    One thread drives a port. Posts do not block: -FI_EAGAIN becomes Post::again. After
+//          local completion a source may be reused; PutKind says whether the data is delivered.
 //          Close a port only when the peers have received all data sent to them.
 // Next     notify.hpp for the detection of puts at the target; link/wire for the flags; providers/
 //          for the guarantees of a provider.
@@ -29,8 +29,8 @@ namespace weft::link {
 
 using base::PutKind;
 
-/// Bit of an immediate: the other bits are Put::immediate, a value of the wire's user.
-inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
+/// Set in an immediate whose other bits are Put::immediate, a value of the wire's user.
+inline constexpr std::uint64_t kUserImmediate = std::uint64_t{1} << 63;
 
 /// Memory that peers may write: this rank's segment. Its sections are registered separately when
 /// they are needed, because a network may pin registered memory.
@@ -45,7 +45,7 @@ struct FabricMemory {
     /// follow it.
     std::uint64_t section_keys = 0;
 };
-inline constexpr std::size_t kSectionsMax = 94;  ///< with other keys less than 100 (regions.hpp)
+inline constexpr std::size_t kSectionsMax = 94;  ///< keeps small keys below 100 (regions.hpp)
 inline constexpr std::size_t kNicsMax = 4;       ///< NICs that one rank uses
 
 struct FabricOptions {
@@ -146,9 +146,9 @@ class FabricPort {
 
     /// Posts one write of one part of up to message_bytes_max bytes. Without bytes, sends only an
     /// immediate. Writes, and immediates of different writes, may be delivered in any order. An
-    /// immediate has more than 32 bits only if it has kHasPayload. Put::copied requires a source of
-    /// at most kCopiedBytesMax bytes. Plain puts and puts with an immediate do not use `pending` if
-    /// their source is copied at once, by libfabric (up to inject_bytes) or to a staging buffer.
+    /// immediate exceeds 32 bits only with kUserImmediate. Put::copied requires a source of at most
+    /// kCopiedBytesMax bytes. Plain puts and puts with an immediate do not use `pending` if their
+    /// source is copied at once, by libfabric (up to inject_bytes) or to a staging buffer.
     /// A put with a cell also writes its flag, to Cell::delivered, in the same write. It must have
     /// an immediate, which is delivered after data and flag. It may have up to flagged_parts_max
     /// parts, or any number of parts of up to copied_bytes in total, which are copied at once.

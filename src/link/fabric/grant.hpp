@@ -18,7 +18,7 @@ namespace weft::link {
 
 struct Modes {
     std::uint64_t modes;
-    int mr_modes;  ///< of memory registration
+    int mr_modes;  ///< modes of memory registration
 };
 /// Returns the modes that weft handles if a provider demands them. For the hints.
 [[nodiscard]] Modes handled_modes();

@@ -29,7 +29,7 @@ namespace weft::link {
 }
 
 /// Extends `keys` to `count` different keys of `key_bytes` bytes. New keys are random, and never 0
-/// or all ones. If `small` is true, they are 1, 2, ...
+/// or all ones. If `small` is true or `key_bytes` is less than 4, they are 1, 2, ...
 [[nodiscard]] inline base::Result<std::vector<std::uint64_t>> draw_keys(
     std::size_t count, std::size_t key_bytes, bool small, std::vector<std::uint64_t> keys = {}) {
     constexpr std::size_t kRandomBytesMin = 4;

@@ -99,7 +99,7 @@ base::Result<const FabricModule*> functions_of(const std::string& named) {
 
 base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
-    const SavedHandlers kept;
+    const SavedHandlers handlers;
     const base::BlockedSignals blocked;  // providers start threads
     const auto module = functions_of(options.module);
     if (!module) return module.failure();
@@ -109,7 +109,7 @@ base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
 }
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
-    const SavedHandlers kept;
+    const SavedHandlers handlers;
     const base::BlockedSignals blocked;
     const auto module = functions_of(options.module);
     if (!module) return module.failure();

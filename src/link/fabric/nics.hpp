@@ -21,7 +21,7 @@ namespace weft::link {
 
 /// Ranks of this host.
 struct HostRanks {
-    std::vector<cpu_set_t> processors;  ///< that each rank may use; empty: this process is alone
+    std::vector<cpu_set_t> processors;  ///< allowed for each rank; empty: this process is alone
     std::size_t position = 0;           ///< index of this rank in `processors`
 };
 

@@ -9,9 +9,9 @@
 namespace weft::link {
 namespace {
 
-/// Limits on the number of completion queue entries for immediates of peers.
-constexpr std::size_t kArrivalsMin = 1024;
-constexpr std::size_t kArrivalsMax = 65536;
+constexpr std::size_t kArrivalsMin = 1024;  ///< fewest queue entries for immediates of peers
+/// Limit of signaled puts in flight to a rank, unless the rank has more peers: each may have one.
+constexpr std::size_t kSignaledMax = 65536;
 
 /// Returns the largest number of sources of a put with a cell; 0: no such puts. The flag is one
 /// more source, with its own target. Port::put_flagged() cannot register sources.
@@ -91,7 +91,7 @@ base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file
 }  // namespace
 
 std::size_t puts_per_peer(const FabricOptions& options) {
-    const std::size_t fair_share = kArrivalsMax / static_cast<std::size_t>(options.size);
+    const std::size_t fair_share = kSignaledMax / static_cast<std::size_t>(options.size);
     return std::clamp<std::size_t>(fair_share, 1, options.puts_in_flight_per_peer);
 }
 

@@ -171,8 +171,8 @@ struct Profile {
     bool unsignaled_small_puts = false;
     /// Posts with FI_MORE are passed to the NIC together, which saves an access to it for each.
     bool batches_posts = false;
-    /// A rank may open an endpoint on each network card of its host. If false, a process can open
-    /// one card only, or the provider itself uses several.
+    /// A rank may open an endpoint on each NIC of its host. If false, a process can open one NIC
+    /// only, or the provider itself uses several.
     bool several_cards = false;
     /// The provider reaches only ranks of the same host.
     bool one_host = false;

@@ -9,8 +9,8 @@
 //          registered with it. Other small sources are copied to registered buffers. Large sources
 //          are registered until the local completion of their put, after which libfabric does not
 //          read them again (fi_cq(3)). This class caches no registrations; some providers do.
-// Holds    A key in the table belongs to a registered section, and does not change. No allocation
-//          after open(), except to register sources and exposed memory.
+// Holds    A key in the table belongs to a registered section, and does not change. After
+//          open(), only registrations allocate.
 // Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
 //          starts of sections.
 #pragma once

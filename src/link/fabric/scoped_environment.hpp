@@ -49,7 +49,7 @@ class ScopedEnvironment {
 
 /// Saves the signal handlers, and restores them in the destructor. Libraries that libfabric loads
 /// may replace handlers of SIGTERM, SIGSEGV and others to print backtraces (libinfinipath 3.3 of
-/// Debian 12 does). The handlers belong to the application; that of SIGTERM may be weft's own.
+/// Debian 12 does). The application, or weft itself (SIGTERM), has set the handlers.
 class SavedHandlers {
   public:
     SavedHandlers() {

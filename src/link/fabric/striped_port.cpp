@@ -9,9 +9,9 @@ namespace weft::link {
 std::size_t piece_bytes(const ProfiledCost& cost) {
     constexpr std::int64_t kPage = 4096;
     constexpr std::int64_t kMin = 2 * Regions::kBufferBytes;
-    constexpr std::int64_t kFemtoseconds = 1'000'000;  // of a nanosecond
+    constexpr std::int64_t kFemtosecondsPerNs = 1'000'000;
     const std::int64_t bytes =
-        8 * cost.issue_ns * kFemtoseconds / std::max<std::int64_t>(cost.byte_fs, 1);
+        8 * cost.issue_ns * kFemtosecondsPerNs / std::max<std::int64_t>(cost.byte_fs, 1);
     return static_cast<std::size_t>(std::max(kMin, (bytes / kPage + 1) * kPage));
 }
 

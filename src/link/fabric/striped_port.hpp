@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // striped_port.hpp - a port over several NICs, for long puts.
 //
-// Idea     A *rail* is a port over one NIC. Short puts use the first rail, whose NIC is nearest.
-//          The wire cuts longer puts into pieces of facts().message_bytes_max, and each piece uses
-//          the rail with the fewest transfers in flight. So all NICs carry pieces of one put.
+// Idea     A *rail* is a port over one NIC. Transfers of up to half of facts().message_bytes_max
+//          use the first rail, whose NIC is nearest. The wire cuts longer puts into pieces of this
+//          maximum. Each piece uses the rail with the fewest transfers in flight.
 // Why      Writes of different NICs are not ordered. Therefore only two strategies use several
 //          rails: immediate, because the target counts the pieces, and delivery, because the flag
 //          is sent after the delivery of all pieces.
@@ -21,7 +21,7 @@
 namespace weft::link {
 
 /// Returns the size of the pieces of a striped put. Sending a piece takes at least eight times as
-/// long as posting it. Pieces exceed staging buffers, so they are never copied.
+/// long as posting it. Pieces of this size exceed staging buffers, so they are not copied.
 [[nodiscard]] std::size_t piece_bytes(const ProfiledCost& cost);
 
 class StripedPort final : public FabricPort {

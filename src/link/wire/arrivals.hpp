@@ -26,7 +26,7 @@ struct WireService {
     /// Called at the end of each progress(). May put. Returns true if it did any work.
     bool (*serve)(void* argument) = nullptr;
     /// Called after the delivery of each put with base::Put::immediate, with that value.
-    void (*on_immediate)(void* argument, std::uint64_t payload) = nullptr;
+    void (*on_immediate)(void* argument, std::uint64_t value) = nullptr;
     void* argument = nullptr;
 };
 
@@ -41,7 +41,7 @@ class Arrivals {
     /// Handles an immediate. Checks all its fields, because any process that reaches this rank's
     /// endpoint can send one.
     void deliver(std::uint64_t immediate, const WireService& service) noexcept;
-    /// Raises the flag of this rank's cell at an offset if a put without an immediate is delivered.
+    /// See Wire::settle().
     void settle(std::uint64_t cell) noexcept {
         if (plan_.small == Notify::cells) check_words(cell);
         if (plan_.large == Notify::counter) return check_counted(cell);

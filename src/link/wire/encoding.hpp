@@ -79,7 +79,7 @@ static_assert(base::Landing::kWords < 16);  // the number of words has 4 bits of
 /// immediate of each write contains the origin and the batch.
 class WriteCounts {
   public:
-    static constexpr std::uint32_t kBatches = 64;  ///< most batches in flight between two ranks
+    static constexpr std::uint32_t kBatches = 64;  ///< limit of batches in flight between two ranks
 
     WriteCounts(Rank rank, std::size_t ranks) : rank_(rank), written_to_(ranks) {}
 

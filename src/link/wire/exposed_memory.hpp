@@ -27,9 +27,9 @@ class ExposedMemory {
           port_(port),
           direct_(std::move(direct)) {}
 
-    /// Makes memory accessible to local peers. `bytes` is the size of a buffer that belongs to the
-    /// running call. It is 0 if the buffer's pages must not be remapped. `copies` describes the
-    /// copies that the kernel makes if peers cannot map the buffer.
+    /// Makes memory accessible to local peers. `bytes`: size of a buffer that belongs to the call;
+    /// 0: parts of it do not, so it is neither remapped nor bounced. `copies` describes the copies
+    /// that the kernel makes if peers cannot map the buffer.
     [[nodiscard]] base::Exposure expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                         const base::Copies& copies) noexcept {
         base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
@@ -81,8 +81,8 @@ class ExposedMemory {
         if (reach.method == base::AccessMethod::segment ||
             reach.method == base::AccessMethod::bounced)
             return segments_[rank] + reach.offset;
-        const bool adopted = reach.method == base::AccessMethod::remapped && direct_ != nullptr;
-        return adopted ? direct_->map(rank, reach, bytes) : nullptr;
+        const bool remapped = reach.method == base::AccessMethod::remapped && direct_ != nullptr;
+        return remapped ? direct_->map(rank, reach, bytes) : nullptr;
     }
     /// Copy from or to exposed memory of a local peer by the kernel. Return false and set errno if
     /// the kernel refuses.

@@ -77,16 +77,16 @@ base::Post RemotePuts::put_cell(const base::Put& put) noexcept {
 }
 
 /// Writes payload and flag word in one operation with two targets, whose immediate arrives after
-/// both writes. If this is not possible, writes the payload in pieces. If the network delivers
-/// pieces in order, the last piece carries the flag word. Otherwise each piece has an immediate,
-/// and a header with the number of pieces follows.
+/// both writes. A payload that does not fit one operation is written in pieces. If the network has
+/// such operations and delivers pieces in order, the last piece carries the flag word. Otherwise
+/// each piece has an immediate, and a header with the number of pieces follows.
 base::Post RemotePuts::put_immediate(const base::Put& put, std::uint64_t& resume) noexcept {
     base::Put piece = put;
     piece.kind = PutKind::with_immediate;
     piece.immediate = immediate_for(put.cell, Arrival::whole);
-    const bool few_parts =
+    const bool parts_fit =
         put.parts.size() <= facts_.flagged_parts_max || put.bytes <= facts_.copied_bytes;
-    if (few_parts && put.bytes != 0 &&
+    if (parts_fit && put.bytes != 0 &&
         put.bytes <= std::min(facts_.message_bytes_max, facts_.paced_bytes) &&
         put.bytes <= bytes_to_section_end(put.region, put.target))
         return port_->try_put(piece);
@@ -236,15 +236,15 @@ base::Post RemotePuts::put_without_cell(const base::Put& put, std::uint64_t& res
         piece.kind = PutKind::with_immediate;
         piece.immediate = counts_.immediate_to(put.peer);
     }
-    const bool has_payload = put.immediate != 0;
-    while (resume < put.bytes || (has_payload && piece.kind != PutKind::with_immediate)) {
+    const bool has_immediate = put.immediate != 0;
+    while (resume < put.bytes || (has_immediate && piece.kind != PutKind::with_immediate)) {
         piece.target = put.target + resume;
         piece.bytes = std::min({facts_.message_bytes_max, put.bytes - resume,
                                 bytes_to_section_end(piece.region, piece.target)});
         source = {put.parts.front().data + resume, piece.bytes};
-        if (has_payload && resume + piece.bytes == put.bytes) {
+        if (has_immediate && resume + piece.bytes == put.bytes) {
             piece.kind = PutKind::with_immediate;
-            piece.immediate = put.immediate | kHasPayload;
+            piece.immediate = put.immediate | kUserImmediate;
         }
         if (port_->try_put(piece) == base::Post::again) return base::Post::again;
         counts_.add_written(put.peer);

@@ -5,9 +5,9 @@
 //          (link/fabric/notify.hpp) determines them: immediates that name the cell, tagged words, a
 //          flag word after the data, or a counter at the target. Writes are divided at the
 //          network's size limit and at the ends of registered sections of the peer's segment.
-// Holds    If a function returns Post::again, posted pieces stay posted, and `resume` has their
-//          size. A put's sources are read until `pending` is decremented. The port copies flags,
-//          words and headers. No allocation after construction.
+// Holds    If a function returns Post::again, posted pieces stay posted, and `resume` records them.
+//          A put's sources are read until `pending` is decremented. The port copies flags, words
+//          and headers. No allocation after construction.
 #pragma once
 
 #include <cstddef>

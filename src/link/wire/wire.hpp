@@ -5,8 +5,8 @@
 //          one or more network puts (remote_puts.hpp), and the owner of the cell raises its flag
 //          when the delivery of the whole put is proven (arrivals.hpp).
 // Why      Networks guarantee no order between two puts in general (docs/one-sided.md, section 3).
-// Holds    No function blocks, except relax(), or allocates after construction. One thread drives a
-//          wire. Satisfies run::Transport and run::Network without including them.
+// Holds    Only relax() blocks. One thread drives a wire. Satisfies run::Transport and run::Network
+//          without including them.
 #pragma once
 
 #include <cstdint>
@@ -58,13 +58,12 @@ class Wire {
     [[nodiscard]] std::uint64_t segment_bytes() const noexcept { return options_.segment_bytes; }
     /// Handles deliveries and completions of the network, and runs the service.
     void progress() noexcept {
-        if (port_) {
-            poll_port();
-        } else if (service_.serve != nullptr) [[unlikely]] {
+        if (port_) return poll_port();
+        if (service_.serve != nullptr) [[unlikely]]
             if (service_.serve(service_.argument)) waiter_.note_activity();
-        }
     }
-    /// Raises the flag of this rank's cell at an offset if a put without an immediate is delivered.
+    /// Raises the flag of this rank's cell at an offset if a put to it without an immediate has
+    /// been delivered.
     void settle(std::uint64_t cell) noexcept { arrivals_.settle(cell); }
     /// Pauses after `failures` failed polls in a row; see Waiter.
     void relax(unsigned failures) noexcept { waiter_.relax(failures); }
@@ -81,7 +80,7 @@ class Wire {
     }
     /// Sets the service for requests and messages of peers; see WireService.
     void set_service(bool (*serve)(void* argument),
-                     void (*on_immediate)(void* argument, std::uint64_t payload),
+                     void (*on_immediate)(void* argument, std::uint64_t value),
                      void* argument) noexcept {
         service_ = {serve, on_immediate, argument};
     }
