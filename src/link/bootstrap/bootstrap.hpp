@@ -69,7 +69,7 @@ class Bootstrap {
 [[nodiscard]] std::string pmix_version();
 
 /// A job whose ranks the caller has connected. The functions are those of weft_bootstrap
-/// (weft/bootstrap.h), in the same order. They return 0 on success, and are valid until the end.
+/// (weft/bootstrap.h), in the same order. They must work while the Bootstrap exists.
 struct CallersJob {
     Rank rank = 0;
     Rank size = 1;

@@ -43,7 +43,7 @@ class CallerBootstrap final : public Bootstrap {
     [[nodiscard]] Rank size() const override { return job_.size; }
 
     base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
-        auto cards = WEFT_TRY(exchange(card, false));
+        auto cards = WEFT_TRY(exchange(card, /*gives_up=*/false));
         cards_.insert_or_assign(std::string(key), std::move(cards));
         return {};
     }
@@ -59,12 +59,12 @@ class CallerBootstrap final : public Bootstrap {
     void give_up(std::string_view why) override {
         if (!starting_) return;
         const auto* const text = reinterpret_cast<const std::byte*>(why.data());
-        (void)exchange({text, why.size()}, true);
+        (void)exchange({text, why.size()}, /*gives_up=*/true);
         starting_ = false;
     }
 
     base::Result<void> finish_startup() override {
-        auto all = exchange({}, false);
+        auto all = exchange({}, /*gives_up=*/false);
         starting_ = false;
         if (!all) return all.failure();
         return {};
@@ -108,19 +108,18 @@ class CallerBootstrap final : public Bootstrap {
         const Announcement mine{card.size(), gives_up ? 1U : 0U};
         std::vector<Announcement> announced(ranks);
         if (job_.exchange(job_.argument, &mine, announced.data(), sizeof mine) != 0)
-            return broken();
+            return exchange_failure();
         const auto longest = std::ranges::max_element(announced, {}, &Announcement::bytes);
         if (longest->bytes > kCardMax) {
             starting_ = false;
             return base::fail(Status::peer, "rank {} has a card of {} bytes, expected up to {}",
                               longest - announced.begin(), longest->bytes, kCardMax);
         }
-        const std::size_t each = longest->bytes;
-        Bytes padded(std::max<std::size_t>(each, 1));
+        Bytes padded(std::max<std::size_t>(longest->bytes, 1));
         std::ranges::copy(card, padded.begin());
         Bytes all(padded.size() * ranks);
         if (job_.exchange(job_.argument, padded.data(), all.data(), padded.size()) != 0)
-            return broken();
+            return exchange_failure();
         std::vector<Bytes> cards;
         for (std::size_t rank = 0; rank < ranks; ++rank) {
             const std::byte* const from = all.data() + rank * padded.size();
@@ -135,7 +134,7 @@ class CallerBootstrap final : public Bootstrap {
                           std::string_view(text, cards[rank].size()));
     }
 
-    base::Failure broken() {
+    base::Failure exchange_failure() {
         starting_ = false;
         return base::fail(Status::environment, "the caller's exchange has failed");
     }

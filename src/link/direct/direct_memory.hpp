@@ -9,8 +9,8 @@
 //          - copied: the kernel copies between the two processes.
 //          In names and options, "adopted" means remapped.
 // Holds    Every buffer can be exposed. expose() and unexpose() of a buffer in the segment or in
-//          remapped memory allocate nothing and make at most one system call. map() of a block
-//          whose pages are already mapped makes no system call.
+//          remapped memory allocate nothing and usually make at most one system call. map() of a
+//          block whose pages are already mapped makes no system call.
 #pragma once
 
 #include <sys/types.h>
@@ -132,7 +132,7 @@ class DirectMemory {
     /// Ends an exposure that no peer uses any more. Data that peers wrote is at `data` afterwards.
     void unexpose(const base::Exposure& exposure) noexcept;
     /// Ends an exposure of a failed call, which peers may still be executing. Their later writes do
-    /// not reach a remapped or bounced buffer, but may reach any other buffer.
+    /// not reach a bounced buffer and usually no remapped one, but may reach any other buffer.
     void revoke(const base::Exposure& exposure) noexcept;
 
     /// Returns the address of a local peer's exposed block in the calling rank, or nullptr if only

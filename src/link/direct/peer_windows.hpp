@@ -6,9 +6,9 @@
 //          the peer. Another generation under the same key means that the peer has closed the old
 //          object. The window of an object that cannot be mapped is empty and is not retried.
 // Holds    The table has at most kWindowsMax windows; only its constructor allocates. In a full
-//          one, a new object evicts the least recently used one. Ranks often use objects in a
-//          cycle, where the evicted object is needed next. So the kernel copies from new objects
-//          until the copies have cost the time of mapping (ski rental, as in seen_buffers.hpp).
+//          table, a new object evicts the least recently used one. Ranks often use objects in a
+//          cycle, where the evicted object is needed next. So the kernel first copies, until its
+//          copies have cost as much as mapping both (ski rental, as in seen_buffers.hpp).
 // Why      The name, size, user and seals of an opened object are checked, so that an error of a
 //          peer cannot make this rank map another file or cause SIGBUS.
 #pragma once
@@ -65,7 +65,7 @@ class PeerWindows {
     std::array<std::uint64_t, kWindowsMax> keys_{};  ///< peer and descriptor of each window
     std::vector<Window> windows_;
     std::size_t used_ = 0;       ///< the first used_ windows and keys are in use
-    std::uint64_t uses_ = 0;     ///< number of find() calls that returned or made a window
+    std::uint64_t uses_ = 0;     ///< number of find() calls whose object got a place in the table
     std::uint64_t debt_ns_ = 0;  ///< cost of copies since the last eviction
     Counters counters_;
 };

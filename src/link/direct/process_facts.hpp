@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // process_facts.hpp - facts of the calling process that forbid the remapping of its memory.
 //
-// Holds    Only has_library_allocator() allocates memory: the other functions are called under the
-//          lock of remapped_ranges.hpp.
+// Holds    Only has_library_allocator() allocates memory, because some of the other functions are
+//          called under the lock of remapped_ranges.hpp.
 #pragma once
 
 #include <cstdint>

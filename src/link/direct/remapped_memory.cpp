@@ -100,8 +100,8 @@ RemappedMemory::Counters RemappedMemory::counters() const noexcept {
     return counters;
 }
 
-/// Charges a use to the buffer: adds its cost to the debt. Returns true if the debt has reached the
-/// price of remapping.
+/// Adds the cost of a use to the buffer's debt. Returns true if the debt has reached the price of
+/// remapping, which is at least the time of the last query of properties.
 bool RemappedMemory::charge(SeenBuffer& buffer, Pages pages, const base::Copies& copies,
                             std::uint64_t use_ns) const noexcept {
     const AdoptionPrices& prices = limits_.prices;

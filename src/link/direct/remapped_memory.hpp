@@ -9,7 +9,7 @@
 // Holds    A buffer is remapped only in a call that owns it, only if all properties of its mappings
 //          are harmless, and only if the process's madvise() and mremap() reach this library
 //          (docs/direct-memory.md lists the promises). Memory stays remapped after the call. Use of
-//          a remapped buffer needs one query of the kernel, no lock and no allocation.
+//          a remapped buffer allocates nothing, and usually needs one query and no lock.
 #pragma once
 
 #include <array>
@@ -70,7 +70,7 @@ class RemappedMemory {
     /// Ends an exposure that expose() filled in and that no peer uses any more.
     void unexpose(const base::Exposure& exposure) noexcept;
     /// Ends an exposure of a failed call. Peers that have not noticed the failure continue, but
-    /// cannot access the buffer's pages any more.
+    /// cannot access the buffer's pages any more; see RemappedRanges::revoke() for exceptions.
     void revoke(const base::Exposure& exposure) noexcept;
     [[nodiscard]] Counters counters() const noexcept;
 

@@ -13,9 +13,10 @@
 //          whole buffer.
 // Why      A range with room for a large page has a hole before its first edge, so that the offset
 //          of a page in the object is equal to its address modulo 2 MiB (map_object()).
-// Holds    Only replace(), in a call that owns the pages, and make_private() remap pages. One
-//          thread at a time changes a range, under the lock of remapped_ranges.hpp. Any thread may
-//          use a range; the window stays mapped from uses().try_begin() to uses().end().
+// Holds    Only replace(), in a call that owns the pages, make_private() and functions for a forked
+//          child remap pages. One thread at a time changes a range, under the lock of
+//          remapped_ranges.hpp. Any thread may use a range; the window stays mapped from
+//          uses().try_begin() to uses().end().
 #pragma once
 
 #include <sys/mman.h>

@@ -239,7 +239,7 @@ void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
         if (!mapping.shared || &owner != &range) return;
         const Pages mapped{std::max(part.begin, mapping.begin), std::min(part.end, mapping.end)};
-        if (range.make_private(mapping, mapped)) range.detach(mapping, mapped, false);
+        if (range.make_private(mapping, mapped)) range.detach(mapping, mapped, /*free=*/false);
     });
 }
 

@@ -7,10 +7,10 @@
 //          - An idle range becomes private memory before the fork.
 //          - A range that a call, a device or a peer may be writing does not change in the parent,
 //            so that no write is lost. The child copies it, and the parent waits for the copy.
-// Holds    A lock protects the table. It is held for short changes only, with all signals blocked,
-//          and never while fork handlers of other libraries run. No thread allocates memory under
-//          the lock. Uses of ranges begin and end without the lock. During a fork, from the prepare
-//          handler to the parent's handler, no call adds or frees pages of a range.
+// Holds    A lock protects the table. It is held during one change, such as the copy of a buffer,
+//          with all signals blocked, and never while fork handlers of other libraries run. No
+//          thread allocates memory under the lock. Uses of ranges begin and end without the
+//          lock. During a fork, no call adds or frees pages of a range.
 // Why      Handlers of pthread_atfork() cannot be removed. So the table is never deleted, and the
 //          library is never unloaded.
 #pragma once
@@ -76,15 +76,15 @@ class RemappedRanges {
     /// Returns the generation of a usable range whose window contains the buffer, or 0.
     [[nodiscard]] std::uint32_t find(std::uint64_t begin, std::uint64_t end) noexcept;
     /// Retires a range that the program has partly unmapped or moved, and frees its unmapped pages.
-    /// Closes all unused ranges of which no page is mapped.
+    /// Closes all unused ranges of which no page is mapped. Does nothing during a fork.
     void recheck(std::uint32_t generation) noexcept;
     /// Returns the generation of the range in entry `index % kRangesMax` of the table, or 0 if it
     /// may not be used.
     [[nodiscard]] std::uint32_t usable_at(std::size_t index) const noexcept {
         return ranges_[index % kRangesMax].uses().usable();
     }
-    /// Makes part of a range private, so that later writes of peers do not reach it. For a failed
-    /// call that owns the part and still uses the range.
+    /// Makes part of a range private, so that later writes of peers do not reach it, unless a fork
+    /// is in progress or a device may write to memory. For a failed call that owns the part.
     void revoke(std::uint32_t generation, Pages part) noexcept;
     /// Returns the bytes of pages in all open ranges.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(); }
@@ -140,8 +140,8 @@ class RemappedRanges {
     AddressQuery query_;
     std::array<RemappedRange, kRangesMax> ranges_;
     std::array<bool, kRangesMax> idle_{};  ///< ranges that prepare_fork() makes private
-    std::array<Fork, 64> pending_{};
-    std::array<KeptFile, 2> reserve_;  ///< sockets for a fork that cannot open new ones
+    std::array<Fork, 64> pending_{};       ///< forks whose child this process awaits
+    std::array<KeptFile, 2> reserve_;      ///< sockets for a fork that cannot open new ones
 };
 
 /// Holds lock_. Blocks signals, because a signal handler may fork, which needs lock_.

@@ -229,7 +229,8 @@ std::string NodeMap::problems() const {
             text += fmt::format("rank {} does not share memory with rank {}: {}\n", me_,
                                 candidate.rank, candidate.problem);
     if (mode_ == AddressMode::offset)
-        text += fmt::format("rank {} maps segments at other addresses: {}\n", me_, mode_problem_);
+        text +=
+            fmt::format("rank {} maps segments at addresses of its own: {}\n", me_, mode_problem_);
     return text;
 }
 

@@ -64,8 +64,8 @@ struct NodeMapOptions {
 class NodeMap {
   public:
     /// Maps the segments of all candidates. If a candidate cannot be mapped, records the reason.
-    /// Fails only if this rank's own segment cannot be mapped. cards_by_rank[r] is the card of rank
-    /// r; the card of `me` must be the card of `mine`.
+    /// Fails only if this rank cannot reserve addresses or map its own segment. cards_by_rank[r] is
+    /// the card of rank r; the card of `me` must be the card of `mine`.
     [[nodiscard]] static base::Result<NodeMap> open(const Segment& mine,
                                                     std::span<const SegmentCard> cards_by_rank,
                                                     Rank me, NodeMapOptions options = {});
@@ -80,7 +80,7 @@ class NodeMap {
     [[nodiscard]] std::vector<Rank> candidates() const;
     /// Returns the verdict of this rank, to be published.
     [[nodiscard]] MapVerdict verdict() const;
-    /// Unmaps the segments of ranks outside the group that clique() returned, and adopts its mode.
+    /// Unmaps the segments of ranks outside the group of clique(), and takes the group's mode.
     void settle(const NodeGroup& group);
 
     /// Returns lines with reasons: one for each unmapped candidate, and one if addresses differ.
