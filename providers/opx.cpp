@@ -25,7 +25,7 @@ const link::Profile& opx_profile() {
         .needs = "a Cornelis Omni-Path NIC and libfabric with opx (fi_info -p opx)",
         .check =
             "/dev/hfi1_0 is accessible, opainfo shows an active port, and no MPI library of "
-            "the process has opened the card",
+            "the process has opened the NIC",
         .fence = {false, "it has no fence"},
         .ordered = {false, "it does not order writes"},
         .declared = {.key_bytes = 8,

@@ -11,8 +11,8 @@
 // - A command for up to 4 KiB contains the data or its address. For more data, the target copies
 //   the data through the kernel when it processes the command. So a flag is stored after its data,
 //   at any address. Words are whole, because the polling rank stores them.
-// - With FI_DELIVERY_COMPLETE the target answers after it has stored the
-//   data (prov/shm, libfabric#5705).
+// - With FI_DELIVERY_COMPLETE the target answers after it has stored the data (prov/shm,
+//   libfabric#5705).
 // - While the target does not poll, no data arrives and writes above 4 KiB do not complete. Smaller
 //   writes without FI_DELIVERY_COMPLETE may complete before the data is stored (291 of 661).
 // - Small puts to a dead peer do no harm, so they may be posted without a completion

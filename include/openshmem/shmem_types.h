@@ -25,7 +25,7 @@
 /// Puts, gets and collectives by element size: X(bits, bytes).
 #define WEFT_SHMEM_SIZES(X) X(8, 1) X(16, 2) X(32, 4) X(64, 8) X(128, 16)
 
-/// Atomic operations: integer ones (AMO), those on floating point too (EXTENDED), and bitwise ones.
+/// Atomic operations: on integers (AMO), also on floating point (EXTENDED), and bitwise (BITWISE).
 #define WEFT_SHMEM_AMO(X)                                                                          \
     X(int, int) X(long, long) X(longlong, long long) X(uint, unsigned int)                         \
     X(ulong, unsigned long) X(ulonglong, unsigned long long) X(int32, int32_t)                     \

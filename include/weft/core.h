@@ -130,7 +130,7 @@ WEFT_API weft_status weft_finalize(weft_runtime* runtime);
 WEFT_API void weft_progress(weft_runtime* runtime);
 
 /// Sets a function that each wait in this runtime calls repeatedly, to drive another library that
-/// this thread must serve. fn must not use this runtime; such calls are refused. It replaces the
+/// this thread must serve. fn must not use this runtime; such calls are refused. fn replaces the
 /// function of an earlier call; NULL only removes that function.
 WEFT_API weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* arg), void* arg);
 

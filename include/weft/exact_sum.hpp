@@ -58,8 +58,8 @@ class ExactSum {
     /// Returns the square root of the exact sum, rounded once; NaN if the sum is negative.
     [[nodiscard]] double root() const { return weft_exact_root(&sum_); }
 
-    /// Returns the words of this object. Team::allreduce(words, Op::sum) replaces the sum by the
-    /// sum of all ranks.
+    /// Packs the words of this object and returns them. Team::allreduce(words, Op::sum) replaces
+    /// the sum by the sum of all ranks.
     [[nodiscard]] std::span<std::int64_t> words() {
         check(weft_exact_pack(&sum_));
         return sum_.words;

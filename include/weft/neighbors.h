@@ -28,7 +28,7 @@ WEFT_API weft_status weft_neighbors_create(weft_team* team, const int* sources, 
 /// Makes the list for a grid of all members, whose last coordinate varies fastest. Dimension d has
 /// `extents[d]` ranks and is periodic if `periodic[d]` is not 0. Sources and destinations are, in
 /// this order, the previous and the next rank of each dimension, where they exist. A rank is listed
-/// once: in a periodic dimension of two ranks both are one rank, of one rank both are this rank.
+/// once, also if it is both, as in a periodic dimension of two ranks, or of one (this rank itself).
 WEFT_API weft_status weft_neighbors_on_grid(weft_team* team, int dimensions, const int* extents,
                                             const int* periodic, weft_neighbors** out);
 /// Frees the list and sets *neighbors to NULL. Not collective. Calls in flight continue; persistent

@@ -80,7 +80,8 @@ class Neighbors {
             for (const Rank rank : ranks) {
                 if (rank < 0 || rank >= members)
                     throw Error(Status::argument, std::string(what) + ": " + std::to_string(rank) +
-                                                      " is not a member of the team");
+                                                      " is not a member of the team, expected 0.." +
+                                                      std::to_string(members - 1));
                 if (++counts[static_cast<std::size_t>(rank)] > 1)
                     throw Error(Status::argument, std::string(what) + ": " + std::to_string(rank) +
                                                       " is named twice");

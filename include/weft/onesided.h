@@ -19,8 +19,8 @@ extern "C" {
 
 // --- time ----------------------------------------------------------------------------------------
 
-/// Time limit for a wait without one. Limits are in nanoseconds, 0 or more. After its limit a call
-/// returns WEFT_ERR_TIMEOUT and may be repeated; it has only driven transfers.
+/// Value of timeout_ns for no limit. Limits are in nanoseconds, 0 or more. A call that reaches its
+/// limit returns WEFT_ERR_TIMEOUT and may be repeated; it has only driven transfers.
 #define WEFT_FOREVER INT64_MAX
 
 /// Does a weft_quiet() for at most timeout_ns.
@@ -194,7 +194,7 @@ WEFT_API weft_status weft_lock_clear(weft_team* team, uint64_t* lock);
 WEFT_API weft_status weft_team_split_strided(weft_team* team, int start, int stride, int size,
                                              weft_team** out);
 /// Arranges the members in rows of x_range ranks; the last row may be shorter. Forms a team of each
-/// row and of each column. Collective over `team`. On failure, no team is made.
+/// row and of each column. Collective over `team`. If the call fails, this rank gets no team.
 WEFT_API weft_status weft_team_split_2d(weft_team* team, int x_range, weft_team** row,
                                         weft_team** column);
 /// Returns the rank in `to` of the member with rank `rank` in `from`; -1 if this member is not in
@@ -213,9 +213,9 @@ typedef enum weft_memory_hint WEFT_AS_INT {
 /// Does a weft_alloc() of count * bytes bytes, which are 0 on all members when the call returns.
 WEFT_API weft_status weft_calloc(weft_team* team, size_t count, size_t bytes, void** out);
 /// Replaces *memory, from weft_alloc() or NULL, by a block of `bytes` bytes, and keeps the contents
-/// up to the smaller size. If bytes is 0, frees *memory as weft_free() and sets it to NULL; if it
-/// is NULL, allocates 0 bytes. Collective, with the same memory and bytes on all members. On
-/// failure *memory is unchanged.
+/// up to the smaller size. If bytes is 0, frees *memory as weft_free() and sets it to NULL, or
+/// allocates 0 bytes if *memory is NULL. Collective, with the same memory and bytes on all members.
+/// On failure *memory is unchanged.
 WEFT_API weft_status weft_realloc(weft_team* team, void** memory, size_t bytes);
 /// Does a weft_alloc_aligned(). hints: sum of WEFT_MEMORY_*, or 0.
 WEFT_API weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,

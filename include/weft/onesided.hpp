@@ -137,7 +137,7 @@ class WEFT_API OneSidedCalls {
     }
 
     /// Start a put or get and return a future. The future of a put is ready when the peer has the
-    /// data and src may be changed; that of a get, when dst holds the data.
+    /// data and src may be changed; the future of a get, when dst holds the data.
     [[nodiscard]] Future<void> iput(void* dst, const void* src, std::size_t bytes, Rank peer) {
         return future_of(start_put(dst, src, bytes, peer));
     }
@@ -275,7 +275,7 @@ class WEFT_API OneSidedCalls {
     void fence();
     /// Waits until all puts, gets, signals and atomic operations of this rank, on all teams but not
     /// through contexts (Team::make_context()), are complete here and at the peers. On a context,
-    /// waits only for those through this context.
+    /// waits only for operations through this context.
     void quiet();
     /// Waits until `*word <compare> wanted` holds for a word of this rank, and drives all transfers
     /// meanwhile. Peers change the word by a put() of only this word, put_signal() or an atomic

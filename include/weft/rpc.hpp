@@ -209,7 +209,8 @@ class Rpc {
         try {
             world_.send(peer, kRequest, message.data(), message.size());
         } catch (...) {
-            forget(head.id);
+            const std::scoped_lock lock(mutex_);
+            calls_.erase(head.id);
             throw;
         }
         return Future<Result>(std::make_shared<detail::RpcResult<Result>>(world_, std::move(call)));
@@ -239,11 +240,6 @@ class Rpc {
         const std::scoped_lock lock(mutex_);
         calls_.emplace(id, call);
         return id;
-    }
-
-    void forget(std::uint64_t id) {
-        const std::scoped_lock lock(mutex_);
-        calls_.erase(id);
     }
 
     /// Runs the requested function and returns the reply. Exceptions of the function pass through.

@@ -10,8 +10,8 @@ namespace weft {
 /// Index of a member of a team, 0..size-1.
 using Rank = std::int32_t;
 
-/// Element types. Sizes are those of the C++ types of the same names; elements.hpp defines types
-/// that C++ lacks.
+/// Element types. Each has the size of the C++ type with this name; elements.hpp defines types that
+/// C++ lacks.
 enum class Type : std::uint8_t {
     int8,
     int16,

@@ -77,12 +77,12 @@ void resolve_in_place(const run::Team& team, Call& call) {
     const collectives::CollectiveTraits& traits = collectives::traits_of(call.collective);
     auto* const buffer =
         static_cast<std::byte*>(call.out == WEFT_IN_PLACE ? const_cast<void*>(call.in) : call.out);
-    const auto part = [&](VectorPart vector_part) {
-        if (vector_part != VectorPart::own_block || buffer == nullptr) return buffer;
+    const auto address_of = [&](VectorPart part) {
+        if (part != VectorPart::own_block || buffer == nullptr) return buffer;
         return buffer + start_of_own_block(team, call) * run::element_bytes(call);
     };
-    call.in = part(traits.input);
-    call.out = part(traits.output);
+    call.in = address_of(traits.input);
+    call.out = address_of(traits.output);
     // The root's own count is the count of its own block.
     const Blocks& blocks = call.in_blocks.counts.empty() ? call.out_blocks : call.in_blocks;
     if (traits.rooted() && !blocks.counts.empty()) call.count = blocks.counts[team.rank()];

@@ -15,16 +15,16 @@ static_assert(WEFT_EXACT_WORDS == ExactNumber::kWords);
 
 namespace {
 
-/// Returns the number of a sum, which must only be read.
+/// Returns a view of a sum, for reading only.
 ExactNumber number_of(const weft_exact_sum* sum) {
     return ExactNumber(const_cast<std::int64_t*>(sum->words));
 }
 
-/// Changes a sum by a function of its number.
-weft_status change(const char* function, weft_exact_sum* sum, void (ExactNumber::*by)() noexcept) {
+/// Calls a function of ExactNumber for a sum.
+weft_status change(const char* function, weft_exact_sum* sum, void (ExactNumber::*fn)() noexcept) {
     return caught(function, [&]() -> Result<void> {
         if (sum == nullptr) return fail(Status::argument, "sum is NULL");
-        (ExactNumber(sum->words).*by)();
+        (ExactNumber(sum->words).*fn)();
         return Done{};
     });
 }
@@ -54,17 +54,18 @@ extern "C" weft_status weft_exact_clear(weft_exact_sum* sum) {
 
 extern "C" weft_status weft_exact_add(weft_exact_sum* sum, const void* values, size_t count,
                                       weft_type type) {
-    return add_to(__func__, sum, values != nullptr, count, type, [&](ExactNumber number, Type of) {
-        number.add(run::best_exact_kernels(), of, values, count);
-    });
+    const auto add = [&](ExactNumber number, Type element_type) {
+        number.add(run::best_exact_kernels(), element_type, values, count);
+    };
+    return add_to(__func__, sum, values != nullptr, count, type, add);
 }
 
 extern "C" weft_status weft_exact_add_products(weft_exact_sum* sum, const void* left,
                                                const void* right, size_t count, weft_type type) {
-    return add_to(__func__, sum, left != nullptr && right != nullptr, count, type,
-                  [&](ExactNumber number, Type of) {
-                      number.add_products(run::best_exact_kernels(), of, left, right, count);
-                  });
+    const auto add = [&](ExactNumber number, Type element_type) {
+        number.add_products(run::best_exact_kernels(), element_type, left, right, count);
+    };
+    return add_to(__func__, sum, left != nullptr && right != nullptr, count, type, add);
 }
 
 extern "C" weft_status weft_exact_merge(weft_exact_sum* sum, const weft_exact_sum* other) {

@@ -8,10 +8,10 @@
 // Why      A handle that is freed, or outlives its runtime, must be refused, not followed. Pointers
 //          to objects would need a list of all runtimes of the process.
 // Holds    A handle is never dereferenced. The head stays mapped after the runtime is finalized, to
-//          refuse stale handles, so each finalized runtime costs a page. In a forked child the head
-//          reads as zeros, so every handle is refused there without a check on the warm path.
-//          Entries are reused oldest first: a stale handle is accepted by mistake only after 16,384
-//          uses of its entry. Threads look up handles without a lock, because entries never move.
+//          refuse stale handles, so a finalized runtime costs one or more pages. In a forked child
+//          the head reads as zeros, so every handle is refused there without a check on the warm
+//          path. Entries are reused oldest first: a stale handle is accepted only after 16,384 uses
+//          of its entry. Threads look up handles without a lock, because entries never move.
 #pragma once
 
 #include <array>
@@ -113,8 +113,7 @@ class Context {
     void set_external(void (*function)(void* argument), void* argument);
     /// Returns true if the calling thread is in this function, which must not use the runtime.
     [[nodiscard]] bool in_external() const {
-        const std::thread::id runs = in_external_.load(std::memory_order_relaxed);
-        return runs != std::thread::id() && runs == std::this_thread::get_id();
+        return in_external_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
     /// Returns true if any thread is in this function.
     [[nodiscard]] bool runs_external() const {
@@ -155,7 +154,7 @@ class Context {
     [[nodiscard]] HandleEntry* find(const void* handle, HandleKind kind) {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(handle) & (kRange - 1);
         const std::size_t index = offset >> kUseBits;
-        // Acquire: pairs with the release in add(), which has initialized the entry.
+        // Acquire: pairs with the release in add(), which has allocated the entry.
         if (index >= entries_.load(std::memory_order_acquire)) [[unlikely]]
             return nullptr;
         HandleEntry& entry = entry_at(index);

@@ -94,11 +94,11 @@ struct Request::State {
     std::optional<detail::Transfer> transfer;  ///< put or get; nothing: the call is a collective
 
     /// Makes the state of a started collective.
-    State(std::shared_ptr<detail::RuntimeLink> of, run::Operation* started)
-        : runtime(std::move(of)), operation(started) {}
+    State(std::shared_ptr<detail::RuntimeLink> link, run::Operation* started)
+        : runtime(std::move(link)), operation(started) {}
     /// Makes the state of a put or get that is to be started.
-    explicit State(std::shared_ptr<detail::RuntimeLink> of)
-        : runtime(std::move(of)), transfer(std::in_place) {}
+    explicit State(std::shared_ptr<detail::RuntimeLink> link)
+        : runtime(std::move(link)), transfer(std::in_place) {}
     ~State() {
         if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
             runtime->runtime->calls().release(*operation);
