@@ -17,8 +17,8 @@ namespace weft::providers {
 
 const link::Profile& opx_profile() {
     static constexpr link::Setting kSettings[] = {
-        {"FI_OPX_UUID", nullptr,
-         [](const link::JobFacts& job) { return identifier_of(job, false); }, kOwnIdentifier},
+        {"FI_OPX_UUID", nullptr, [](const link::JobFacts& job) { return identifier_of(job, ""); },
+         kOwnIdentifier},
     };
     static constexpr link::Profile kProfile{
         .provider = "opx",

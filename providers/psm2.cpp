@@ -23,8 +23,8 @@ namespace weft::providers {
 
 const link::Profile& psm2_profile() {
     static constexpr link::Setting kSettings[] = {
-        {"FI_PSM2_UUID", nullptr,
-         [](const link::JobFacts& job) { return identifier_of(job, true); }, kOwnIdentifier},
+        {"FI_PSM2_UUID", nullptr, [](const link::JobFacts& job) { return identifier_of(job, "-"); },
+         kOwnIdentifier},
         {"FI_PSM2_NAME_SERVER", "0", nullptr, kNoNameServer},
         {"FI_PSM2_LAZY_CONN", "1", nullptr, kLazyConnections},
     };

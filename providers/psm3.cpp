@@ -22,8 +22,8 @@ const link::Profile& psm3_profile() {
          "turns it off"},
     };
     static constexpr link::Setting kSettings[] = {
-        {"FI_PSM3_UUID", nullptr,
-         [](const link::JobFacts& job) { return identifier_of(job, true); }, kOwnIdentifier},
+        {"FI_PSM3_UUID", nullptr, [](const link::JobFacts& job) { return identifier_of(job, "-"); },
+         kOwnIdentifier},
         {"FI_PSM3_NAME_SERVER", "0", nullptr, kNoNameServer},
         {"FI_PSM3_LAZY_CONN", "1", nullptr, kLazyConnections},
     };

@@ -7,7 +7,7 @@
 
 namespace weft::providers {
 
-std::string identifier_of(const link::JobFacts& job, bool dashes) {
+std::string identifier_of(const link::JobFacts& job, std::string_view separator) {
     if (job.number == 0) return {};
     // The number identifies memory of the job, so only a mixed form of it is used (splitmix64).
     const auto mixed = [&](std::uint64_t step) {
@@ -17,8 +17,7 @@ std::string identifier_of(const link::JobFacts& job, bool dashes) {
         return value ^ value >> 31;
     };
     std::string text = fmt::format("{:016x}{:016x}", mixed(1), mixed(2));
-    if (dashes)
-        for (const std::size_t at : {20, 16, 12, 8}) text.insert(at, 1, '-');
+    for (const std::size_t at : {20, 16, 12, 8}) text.insert(at, separator);
     return text;
 }
 

@@ -8,9 +8,9 @@
 
 namespace weft::providers {
 
-/// Returns a universally unique identifier of the job, or an empty text outside a job.
-/// `dashes`: in the usual form with four dashes, else 32 digits.
-[[nodiscard]] std::string identifier_of(const link::JobFacts& job, bool dashes);
+/// Returns a universally unique identifier of the job, or an empty text outside a job. It has 32
+/// digits; `separator` is after digits 8, 12, 16 and 20.
+[[nodiscard]] std::string identifier_of(const link::JobFacts& job, std::string_view separator);
 
 // Reasons for variables of psm2 and psm3. Both have the same variables, with different prefixes.
 inline constexpr std::string_view kOwnIdentifier =

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// pmix_bootstrap.cpp - the client side of PMIx, equal under all PMIx hosts (launchers).
+// pmix_bootstrap.cpp - the client side of PMIx, equal under all launchers with PMIx.
 //
-// Why      Only the number of ranks is read from the job's description, because hosts differ in
-//          other entries: PMIX_UNIV_SIZE counts slots, not ranks, and node ids and local ranks of
-//          remote peers are missing under some hosts. Ranks have such data on their cards.
+// Why      Only the number of ranks is read from the job's description, because launchers differ in
+//          other entries: PMIX_UNIV_SIZE counts slots, not ranks, and some launchers do not give
+//          node ids and local ranks of remote peers. Ranks have such data on their cards.
 // Holds    Blocking calls are made only at start-up and at the end. A fence that some rank has not
 //          entered counts as failed, even if PMIx reports a partial success.
 #include <fmt/format.h>
@@ -87,7 +87,7 @@ void watch_launcher() {
     PMIx_Register_event_handler(lost, 2, nullptr, 0, end_without_launcher, nullptr, nullptr);
 }
 
-/// Returns an integer value, or nullopt. PMIx hosts use different integer types for one key.
+/// Returns an integer value, or nullopt. Launchers use different integer types for one key.
 std::optional<std::int64_t> number_in(const pmix_value_t& value) {
     pmix_status_t status = PMIX_SUCCESS;
     std::int64_t number = 0;
@@ -282,8 +282,8 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
-    /// Returns a wildcard for all ranks, then the witness of base/pmix_needs.hpp, which counts only
-    /// if fence_member_count() is 2.
+    /// Returns a wildcard for all ranks, then the witness of base/pmix_needs.hpp, which is a member
+    /// only if fence_member_count() is 2.
     [[nodiscard]] std::array<pmix_proc_t, 2> fence_members() const {
         return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
     }
@@ -303,8 +303,8 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_INFO_DESTRUCT(&info);
     }
 
-    /// Returns the other ranks of this rank's PMIx server. Returns all other ranks if the host has
-    /// no list of them, or under `weft run`, which has one server for all virtual nodes.
+    /// Returns the other ranks of this rank's PMIx server. Returns all other ranks if the launcher
+    /// gives no list, or under `weft run`, which has one server for all virtual nodes.
     [[nodiscard]] std::vector<pmix_rank_t> server_ranks() const {
         std::vector<pmix_rank_t> ranks;
         const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
@@ -355,8 +355,8 @@ class PmixBootstrap final : public Bootstrap {
         if (!next_serial_) {
             Value earlier;
             const bool found = get_now(self_, kKey, earlier) == PMIX_SUCCESS;
-            // Under mpirun of Open MPI 4.1, fences of later programs sometimes never end. Its
-            // server hides the first program's keys from the second, so only a third is refused.
+            // Under mpirun of Open MPI 4.1, fences of later programs sometimes never end. Only a
+            // third program is refused: the server hides the keys of the first from the second.
             if (found && !started_by_own_launcher())
                 return base::fail(Status::environment,
                                   "an earlier program of this job has used weft as rank {}; only "
@@ -391,7 +391,7 @@ class PmixBootstrap final : public Bootstrap {
     bool left_ = false;  ///< finalize() was called
 };
 
-/// Returns true if a PMIx host started this process (weft run, mpirun, srun --mpi=pmix, prterun).
+/// Returns true if a launcher with PMIx (weft run, mpirun, prterun) started this process.
 bool started_by_pmix() {
     return std::getenv("PMIX_NAMESPACE") != nullptr && std::getenv("PMIX_RANK") != nullptr;
 }

@@ -74,8 +74,8 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
         return exposure;
     }
     const AdoptionPrices& prices = options_.limits.prices;
-    const std::uint64_t copies_ns = prices.of_copies(copies);
-    const std::uint64_t bounce_ns = prices.of_bounce(bytes, access);
+    const std::uint64_t copies_ns = prices.cost_of_copies(copies);
+    const std::uint64_t bounce_ns = prices.cost_of_bounce(bytes, access);
     // Peers copy at the same time, so the elapsed time is less than the sum of their copies. A
     // bounced buffer is copied by its owner alone.
     const std::uint64_t elapsed_ns = copies_ns / std::min(copies.at_once, options_.processors);

@@ -56,8 +56,8 @@ void populate(const AddressRange& window, std::uint64_t begin, std::uint64_t end
 /// Adds the cost of a copy by the kernel to the debt. Returns true if an eviction is due: the debt
 /// has reached the cost of mapping the new object now and the evicted object again later.
 bool PeerWindows::add_copy(std::uint64_t bytes) noexcept {
-    debt_ns_ += prices_.of_copies({1, bytes});
-    if (debt_ns_ < 2 * prices_.of_window(bytes / kPageBytes)) {
+    debt_ns_ += prices_.cost_of_copies({1, bytes});
+    if (debt_ns_ < 2 * prices_.cost_of_window(bytes / kPageBytes)) {
         ++counters_.passed_over;
         return false;
     }

@@ -109,7 +109,7 @@ bool RemappedMemory::charge(SeenBuffer& buffer, Pages pages, const base::Copies&
     // Peers would map only the pages that they copy now.
     const std::uint64_t mapped = std::min(copies.bytes / kPageBytes, peers * pages.count());
     const std::uint64_t large = large_.expected() ? pages.small_in_large() : 0;
-    const std::uint64_t price_ns = prices.of_adoption(pages.count(), peers, mapped, large);
+    const std::uint64_t price_ns = prices.cost_of_adoption(pages.count(), peers, mapped, large);
     return buffer.add_use(use_ns, std::max(price_ns, properties_ns_));
 }
 

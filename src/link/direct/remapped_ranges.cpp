@@ -83,7 +83,7 @@ std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexc
 /// Retires the ranges inside the pages. Returns Refusal::overlap if the pages contain only a part
 /// of a range, or a range that a call uses.
 std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
-    bool whole = true;
+    bool replaceable = true;
     std::array<bool, kRangesMax> inside{};
     for_each_mapping(pages.begin, pages.end, [&](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) inside[index_of(range)] = true;
@@ -93,12 +93,12 @@ std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
     // The program may have moved parts of a range to other addresses.
     for_each_mapping(0, ~std::uint64_t{0}, [&](const Mapping& mapping, RemappedRange& range) {
         const bool within = mapping.begin >= pages.begin && mapping.end <= pages.end;
-        whole = whole && (within || !mapping.shared || !inside[index_of(range)]);
+        replaceable = replaceable && (within || !mapping.shared || !inside[index_of(range)]);
     });
     if (query_.query_failed()) return Refusal::system;
     for (std::size_t i = 0; i < kRangesMax; ++i)
-        if (inside[i]) whole = whole && ranges_[i].uses().retire_unused();
-    return whole ? std::nullopt : std::optional(Refusal::overlap);
+        if (inside[i]) replaceable = replaceable && ranges_[i].uses().retire_unused();
+    return replaceable ? std::nullopt : std::optional(Refusal::overlap);
 }
 
 bool RemappedRanges::replace_pieces(RemappedRange& range, LargePages& large) noexcept {
@@ -183,10 +183,10 @@ std::optional<Refusal> RemappedRanges::remap(Pages pages, std::size_t ranges_max
     }
     any_.store(true);
     bytes_ += pages.bytes();
-    const bool whole = replace_pieces(*free, large);
-    if (whole) free->publish();
+    const bool replaced = replace_pieces(*free, large);
+    if (replaced) free->publish();
     close_unmapped_ranges();
-    if (!whole) return Refusal::system;
+    if (!replaced) return Refusal::system;
     generation = next;
     return std::nullopt;
 }

@@ -34,27 +34,28 @@ struct AdoptionPrices {
     std::uint64_t bounced_byte_fs = 80'000;  ///< each byte of a copy to or from the segment
 
     /// Returns the cost of copies by the kernel, in ns like all results below.
-    [[nodiscard]] constexpr std::uint64_t of_copies(const base::Copies& copies) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t cost_of_copies(
+        const base::Copies& copies) const noexcept {
         __extension__ using Wide = unsigned __int128;
         const Wide bytes_fs = Wide{copies.bytes} * copied_byte_fs;
         return copies.count * copy_ns + static_cast<std::uint64_t>(bytes_fs / 1'000'000);
     }
     /// Returns the cost of copying a buffer to the segment, from the segment, or both. With access
     /// `write`, peers change some bytes, so the owner copies all bytes in both directions.
-    [[nodiscard]] constexpr std::uint64_t of_bounce(std::uint64_t bytes,
-                                                    base::Access access) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t cost_of_bounce(std::uint64_t bytes,
+                                                         base::Access access) const noexcept {
         const std::uint64_t copies = access == base::Access::write ? 2 : 1;
         return bytes / 1000 * (copies * bounced_byte_fs) / 1000;
     }
     /// Returns the cost of mapping pages of a peer's object.
-    [[nodiscard]] constexpr std::uint64_t of_window(std::uint64_t pages) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t cost_of_window(std::uint64_t pages) const noexcept {
         return window_ns + pages * window_page_ns;
     }
     /// Returns the cost of remapping `pages` pages, `in_large_pages` of them within large pages,
     /// if `peers` peers map `peer_pages` pages in total.
-    [[nodiscard]] constexpr std::uint64_t of_adoption(std::uint64_t pages, std::uint64_t peers,
-                                                      std::uint64_t peer_pages,
-                                                      std::uint64_t in_large_pages) const noexcept {
+    [[nodiscard]] constexpr std::uint64_t cost_of_adoption(
+        std::uint64_t pages, std::uint64_t peers, std::uint64_t peer_pages,
+        std::uint64_t in_large_pages) const noexcept {
         const std::uint64_t in_large_ns = std::min(adopt_page_ns, large_page_ns);
         return adopt_ns + (pages - in_large_pages) * adopt_page_ns + in_large_pages * in_large_ns +
                peers * window_ns + peer_pages * window_page_ns;

@@ -29,8 +29,8 @@ namespace weft::link {
 
 using base::PutKind;
 
-/// Set in an immediate whose other bits are Put::immediate, a value of the wire's user.
-inline constexpr std::uint64_t kUserImmediate = std::uint64_t{1} << 63;
+/// Set in an immediate whose other bits are its payload, Put::immediate.
+inline constexpr std::uint64_t kHasPayload = std::uint64_t{1} << 63;
 
 /// Memory that peers may write: this rank's segment. Its sections are registered separately when
 /// they are needed, because a network may pin registered memory.
@@ -146,7 +146,7 @@ class FabricPort {
 
     /// Posts one write of one part of up to message_bytes_max bytes. Without bytes, sends only an
     /// immediate. Writes, and immediates of different writes, may be delivered in any order. An
-    /// immediate exceeds 32 bits only with kUserImmediate. Put::copied requires a source of at most
+    /// immediate exceeds 32 bits only with kHasPayload. Put::copied requires a source of at most
     /// kCopiedBytesMax bytes. Plain puts and puts with an immediate do not use `pending` if their
     /// source is copied at once, by libfabric (up to inject_bytes) or to a staging buffer.
     /// A put with a cell also writes its flag, to Cell::delivered, in the same write. It must have

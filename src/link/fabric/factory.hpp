@@ -29,8 +29,8 @@ struct FabricModule {
     base::Result<FabricSurvey> (*survey)(const FabricOptions&);
 };
 
-/// Returns the functions, or nullptr if the caller has another contract number.
-using FabricModuleOf = const FabricModule* (*)(std::uint64_t contract);
-inline constexpr const char* kFabricModuleOf = "weft_fabric_module";
+/// Type of the exported function. It returns nullptr if the caller has another contract number.
+using GetFabricModule = const FabricModule* (*)(std::uint64_t contract);
+inline constexpr const char* kGetFabricModule = "weft_fabric_module";
 
 }  // namespace weft::link

@@ -85,14 +85,14 @@ base::Result<const FabricModule*> functions_of(const std::string& named) {
     static_cast<void>(libfabric_was_loaded());  // remembers the answer
     const auto module = load_module(named);
     if (!module) return module.failure();
-    const auto functions = reinterpret_cast<FabricModuleOf>(::dlsym(*module, kFabricModuleOf));
-    const FabricModule* const found =
-        functions != nullptr ? functions(fabric_contract(WEFT_FABRIC_BUILD)) : nullptr;
-    if (found == nullptr)
+    const auto get = reinterpret_cast<GetFabricModule>(::dlsym(*module, kGetFabricModule));
+    const FabricModule* const functions =
+        get != nullptr ? get(fabric_contract(WEFT_FABRIC_BUILD)) : nullptr;
+    if (functions == nullptr)
         return base::fail(Status::environment,
                           "the network module {} and its caller are from different builds of weft",
                           kModule);
-    return found;
+    return functions;
 }
 
 }  // namespace

@@ -82,8 +82,8 @@ base::Result<void> Regions::register_section(std::size_t number) {
     registered_bytes_ += section.bytes;
     const std::uint64_t key = fi_mr_key(section.region.get());
     if (sections_.size() == 1) return {};
-    auto* const entry = reinterpret_cast<std::uint64_t*>(memory_.base + entry_of(number));
-    std::atomic_ref(*entry).store(key + 1, std::memory_order_release);
+    auto* const table = reinterpret_cast<std::uint64_t*>(memory_.base + memory_.section_keys);
+    std::atomic_ref(table[number]).store(key + 1, std::memory_order_release);
     return {};
 }
 

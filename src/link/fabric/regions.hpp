@@ -104,10 +104,6 @@ class Regions {
         const Section& section = sections_[section_of(offset)];
         return section.offset + section.bytes - offset;
     }
-    /// Returns the offset of a section's entry in the table of keys.
-    [[nodiscard]] std::uint64_t entry_of(std::size_t section) const noexcept {
-        return memory_.section_keys + section * sizeof(std::uint64_t);
-    }
     [[nodiscard]] std::uint64_t section_keys() const noexcept { return memory_.section_keys; }
     // See FabricPort. key: registration key to use, which other Regions have chosen.
     [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory,

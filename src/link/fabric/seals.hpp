@@ -6,7 +6,7 @@
 //          compute the seal from a random key on the target's card. The target drops immediates
 //          with another seal.
 // Holds    The seal has bits 32 to 62 of an immediate, or bits 43 to 62 if bit 63 is set
-//          (kUserImmediate). Seals need random keys of 8 bytes, and immediates of 8 bytes.
+//          (kHasPayload). Seals need random keys of 8 bytes, and immediates of 8 bytes.
 // Next     keys.hpp for the keys; docs/security.md for possible actions of foreign processes.
 #pragma once
 
@@ -43,12 +43,12 @@ class Seals {
     }
 
   private:
-    static constexpr unsigned kUserBits = 43;  // bits of Put::immediate below the seal
+    static constexpr unsigned kPayloadBitsMax = 43;  // bits of a payload; the seal is above
 
     /// Returns the bits of the seal in this immediate.
     [[nodiscard]] static constexpr std::uint64_t mask(std::uint64_t immediate) noexcept {
-        const unsigned free_from = (immediate & kUserImmediate) != 0 ? kUserBits : 32;
-        return (kUserImmediate - 1) >> free_from << free_from;
+        const unsigned free_from = (immediate & kHasPayload) != 0 ? kPayloadBitsMax : 32;
+        return (kHasPayload - 1) >> free_from << free_from;
     }
 
     bool enabled_;

@@ -44,10 +44,10 @@ void Arrivals::forget_pieces(std::uint64_t offset, std::uint64_t bytes) noexcept
 }
 
 void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noexcept {
-    if ((immediate & kUserImmediate) != 0) {
+    if ((immediate & kHasPayload) != 0) {
         if (service.on_immediate == nullptr)
             return distrust(-1, "an immediate that this rank has no handler for");
-        return service.on_immediate(service.argument, immediate & ~kUserImmediate);
+        return service.on_immediate(service.argument, immediate & ~kHasPayload);
     }
     const auto line = static_cast<std::size_t>(immediate >> kArrivalBits);
     const Arrival arrival = arrival_of(immediate);

@@ -26,7 +26,7 @@ struct WireService {
     /// Called at the end of each progress(). May put. Returns true if it did any work.
     bool (*serve)(void* argument) = nullptr;
     /// Called after the delivery of each put with base::Put::immediate, with that value.
-    void (*on_immediate)(void* argument, std::uint64_t value) = nullptr;
+    void (*on_immediate)(void* argument, std::uint64_t payload) = nullptr;
     void* argument = nullptr;
 };
 

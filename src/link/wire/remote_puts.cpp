@@ -163,7 +163,7 @@ std::uint64_t RemotePuts::open_deferred(const Deferred& deferred) noexcept {
     return (std::uint64_t{entry} + 1) << kEntryShift;
 }
 
-void RemotePuts::post_deferred_flags() noexcept {
+void RemotePuts::finish_deferred() noexcept {
     std::erase_if(deferred_open_, [this](std::uint16_t entry) {
         const Deferred& deferred = deferred_[entry];
         if (!deferred.all_posted || deferred.outstanding != 0) return false;
@@ -244,7 +244,7 @@ base::Post RemotePuts::put_without_cell(const base::Put& put, std::uint64_t& res
         source = {put.parts.front().data + resume, piece.bytes};
         if (has_immediate && resume + piece.bytes == put.bytes) {
             piece.kind = PutKind::with_immediate;
-            piece.immediate = put.immediate | kUserImmediate;
+            piece.immediate = put.immediate | kHasPayload;
         }
         if (port_->try_put(piece) == base::Post::again) return base::Post::again;
         counts_.add_written(put.peer);

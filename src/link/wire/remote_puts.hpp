@@ -30,11 +30,12 @@ class RemotePuts {
     /// after Post::again.
     base::Post put(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post read(const base::Read& read, std::uint64_t& resume) noexcept;
-    /// Posts the flags that waited for the delivery of their data. Call at each poll.
-    void post_deferred_flags() noexcept;
-    /// Returns the number of flags that wait for the delivery of their data.
+    /// Finishes deferred puts whose data is delivered: posts the flag or frees the counter. Call at
+    /// each poll.
+    void finish_deferred() noexcept;
+    /// Returns the number of deferred puts.
     [[nodiscard]] std::size_t deferred() const noexcept { return deferred_open_.size(); }
-    /// Discards the flags that wait for delivery, after the port has been cancelled.
+    /// Discards the deferred puts, after the port has been cancelled.
     void cancel() noexcept { deferred_open_.clear(); }
 
   private:

@@ -58,7 +58,7 @@ void Wire::poll_port() noexcept {
     } while (count == immediates.size());
     if (!unconnected_.empty() && ++polls_ % kPollsPerConnect == 0) [[unlikely]]
         try_connect();
-    if (remote_.deferred() != 0) remote_.post_deferred_flags();
+    if (remote_.deferred() != 0) remote_.finish_deferred();
     const bool served = service_.serve != nullptr && service_.serve(service_.argument);
     const std::size_t in_flight = port_->in_flight();
     if (arrived == 0 && !served && in_flight == in_flight_seen_) return;

@@ -80,12 +80,12 @@ class Wire {
     }
     /// Sets the service for requests and messages of peers; see WireService.
     void set_service(bool (*serve)(void* argument),
-                     void (*on_immediate)(void* argument, std::uint64_t value),
+                     void (*on_immediate)(void* argument, std::uint64_t payload),
                      void* argument) noexcept {
         service_ = {serve, on_immediate, argument};
     }
 
-    /// Makes every later call on the wire fail for this reason.
+    /// Sets failure() unless it is set. The engine then fails its calls.
     void fail(base::Failure why) noexcept { arrivals_.fail(std::move(why)); }
     /// Fails the wire because a remote rank (-1: unknown) sent invalid data, described by `what`.
     void distrust(Rank rank, const char* what) noexcept { arrivals_.distrust(rank, what); }
@@ -107,8 +107,7 @@ class Wire {
     }
     /// Returns the network of this wire, or nullptr in a job of one node.
     [[nodiscard]] const FabricPort* port() const noexcept { return port_.get(); }
-    /// Returns the number of incomplete network transfers, plus the number of flags that will be
-    /// posted when the data of their puts is delivered.
+    /// Returns the number of incomplete network transfers and of deferred puts (remote_puts.hpp).
     [[nodiscard]] std::size_t in_flight() const noexcept {
         return port_ ? port_->in_flight() + remote_.deferred() : 0;
     }

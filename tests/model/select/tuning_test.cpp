@@ -198,13 +198,13 @@ TEST(MeasuredCosts, AFileSetsTheCostsOfRemappedMemory) {
         prices("mapped_ns 300\nmapped_ns_per_byte 0.05\nkernel_ns 2300\nkernel_ns_per_byte 0.07");
     EXPECT_EQ(copies.copy_ns, 2000U);
     EXPECT_EQ(copies.copied_byte_fs, 20'000U);
-    EXPECT_EQ(copies.of_copies({3, 1'000'001}), 3 * 2000U + 20'000);
+    EXPECT_EQ(copies.cost_of_copies({3, 1'000'001}), 3 * 2000U + 20'000);
     EXPECT_EQ(copies.adopt_ns, usual.adopt_ns);
     EXPECT_EQ(prices("kernel_ns 100").copy_ns, 0U)
         << "faster than in place: memory is never remapped";
     const link::AdoptionPrices adoption =
         prices("adopt_ns 1000\nadopt_ns_per_page 20\nwindow_ns 300\nwindow_ns_per_page 4");
-    EXPECT_EQ(adoption.of_adoption(10, 2, 15, 0), 1000 + 200 + 2 * 300 + 15 * 4);
+    EXPECT_EQ(adoption.cost_of_adoption(10, 2, 15, 0), 1000 + 200 + 2 * 300 + 15 * 4);
     EXPECT_EQ(adoption.copy_ns, usual.copy_ns);
 }
 

@@ -141,8 +141,8 @@ TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
     const Pages pages(257);
     const AdoptionPrices prices;
     // 256 small pages, which one peer maps; one copy of the buffer.
-    const std::uint64_t price_ns = prices.of_adoption(256, 1, 256, 0);
-    const std::uint64_t use_ns = prices.of_copies({1, 256 * kPage});
+    const std::uint64_t price_ns = prices.cost_of_adoption(256, 1, 256, 0);
+    const std::uint64_t use_ns = prices.cost_of_copies({1, 256 * kPage});
     const std::uint64_t copied_uses = (price_ns + use_ns - 1) / use_ns - 1;
     for (std::uint64_t i = 0; i <= copied_uses; ++i) {
         const auto exposure = direct.expose(pages.at(), 256 * kPage, Access::read);

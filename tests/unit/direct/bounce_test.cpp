@@ -171,8 +171,9 @@ TEST_F(Bounced, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
     DirectMemory direct(options());
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const AdoptionPrices prices;
-    const std::uint64_t use_ns = prices.of_bounce(16 * kPage, Access::read);
-    const std::uint64_t price_ns = prices.of_adoption(16, 1, 16, 0);  // 16 pages, mapped by a peer
+    const std::uint64_t use_ns = prices.cost_of_bounce(16 * kPage, Access::read);
+    const std::uint64_t price_ns =
+        prices.cost_of_adoption(16, 1, 16, 0);  // 16 pages, mapped by a peer
     const std::uint64_t uses = (price_ns + use_ns - 1) / use_ns;
     for (std::uint64_t i = 1; i <= uses; ++i) {
         const auto exposure =

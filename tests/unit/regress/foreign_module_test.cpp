@@ -10,21 +10,21 @@
 namespace weft::link {
 namespace {
 
-FabricModuleOf module_function() {
+GetFabricModule module_function() {
     void* const module = ::dlopen(WEFT_FABRIC_FILE, RTLD_NOW | RTLD_LOCAL);
     return module == nullptr ? nullptr
-                             : reinterpret_cast<FabricModuleOf>(::dlsym(module, kFabricModuleOf));
+                             : reinterpret_cast<GetFabricModule>(::dlsym(module, kGetFabricModule));
 }
 
 TEST(ForeignModule, AnotherBuildIsRefusedEvenIfTypeSizesMatch) {
-    const FabricModuleOf module_of = module_function();
+    const GetFabricModule module_of = module_function();
     ASSERT_NE(module_of, nullptr) << ::dlerror();
     for (const std::uint64_t other : {std::uint64_t{0}, std::uint64_t{WEFT_FABRIC_BUILD} + 1})
         EXPECT_EQ(module_of(fabric_contract(other)), nullptr);
 }
 
 TEST(ForeignModule, ThisBuildIsAccepted) {
-    const FabricModuleOf module_of = module_function();
+    const GetFabricModule module_of = module_function();
     ASSERT_NE(module_of, nullptr) << ::dlerror();
     const FabricModule* const module = module_of(fabric_contract(WEFT_FABRIC_BUILD));
     ASSERT_NE(module, nullptr);
