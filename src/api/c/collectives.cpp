@@ -22,7 +22,7 @@ namespace {
             static_cast<Op>(arguments.op),
             arguments.root};
 }
-/// Returns the status of a call, and stores its failure unless that is nullptr.
+/// Returns the status of a call, and stores its failure; nullptr: the call has not failed.
 weft_status outcome(const char* function, const base::Failure* failure) noexcept {
     return failure == nullptr ? WEFT_OK : refuse(function, *failure);
 }
@@ -31,7 +31,7 @@ weft_status outcome(const char* function, const base::Failure* failure) noexcept
 /// call that repeats the last call of its collective, with equal arguments, is not checked again.
 [[gnu::always_inline]] inline weft_status run_now(const char* function, weft_team* handle,
                                                   CallArguments arguments) noexcept {
-    run::Team* const team = team_at_once(handle);
+    run::Team* const team = find_team_fast(handle);
     const auto* const last = team == nullptr || !is_built_in(arguments)
                                  ? nullptr
                                  : team->repeated(plain_call(arguments));
@@ -50,7 +50,7 @@ weft_status outcome(const char* function, const base::Failure* failure) noexcept
 
 weft_status run(const char* function, weft_team* handle, const CallArguments& arguments) noexcept {
     try {
-        run::Team* team = team_at_once(handle);
+        run::Team* team = find_team_fast(handle);
         if (team == nullptr) [[unlikely]] {
             const auto found = find(handle);
             if (!found) return refuse(function, found.failure());

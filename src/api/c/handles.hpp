@@ -93,7 +93,7 @@ class Context {
         return *reinterpret_cast<Head*>(reinterpret_cast<std::uintptr_t>(handle) & ~(kRange - 1));
     }
     /// Returns the context of a handle, or nullptr if it is refused or needs a closer check.
-    [[nodiscard]] [[gnu::always_inline]] static Context* at_once(const void* handle) {
+    [[nodiscard]] [[gnu::always_inline]] static Context* find_fast(const void* handle) {
         if (handle == nullptr) [[unlikely]]
             return nullptr;
         const Head& head = head_of(handle);
@@ -239,8 +239,8 @@ struct RequestHandle {
 [[nodiscard]] Result<TeamHandle> find(const weft_team* team, Caller caller = Caller::program);
 [[nodiscard]] Result<RequestHandle> find(const weft_request* request);
 /// Returns the team of a handle, faster than find(). If nullptr, find() decides.
-[[nodiscard]] [[gnu::always_inline]] inline run::Team* team_at_once(const weft_team* team) {
-    Context* const context = Context::at_once(team);
+[[nodiscard]] [[gnu::always_inline]] inline run::Team* find_team_fast(const weft_team* team) {
+    Context* const context = Context::find_fast(team);
     return context == nullptr ? nullptr : context->team_of(team);
 }
 
@@ -309,7 +309,7 @@ T value_or(T value, const char* function, Handle* handle, Body&& body) noexcept 
 template <class Body>
 weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
     return caught(function, [&]() -> Result<void> {
-        Context* const context = Context::at_once(team);
+        Context* const context = Context::find_fast(team);
         if (context != nullptr && !context->runtime().messages().in_handler()) [[likely]]
             if (run::Team* const found = context->team_of(team)) [[likely]]
                 return body(context->runtime().remote(*found, context->stream_of(team)));

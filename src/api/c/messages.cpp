@@ -39,10 +39,10 @@ extern "C" size_t weft_am_bytes_max(const weft_runtime* runtime) {
 
 extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, const void* data,
                                        size_t bytes) {
-    Context* const context = Context::at_once(team);
-    run::Team* const at_once = context == nullptr ? nullptr : context->team_of(team);
-    if (at_once != nullptr && peer >= 0 && peer < at_once->size() &&
-        context->runtime().messages().send_at_once(at_once->job_rank(peer), handler, data, bytes))
+    Context* const context = Context::find_fast(team);
+    run::Team* const known = context == nullptr ? nullptr : context->team_of(team);
+    if (known != nullptr && peer >= 0 && peer < known->size() &&
+        context->runtime().messages().send_at_once(known->job_rank(peer), handler, data, bytes))
         [[likely]]
         return WEFT_OK;
     return caught(__func__, [&]() -> Result<void> {

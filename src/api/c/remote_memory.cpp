@@ -143,8 +143,8 @@ weft_status on_words(const char* function, weft_team* team, const weft_words* wo
 
 /// Runs a C function that waits for words with a timeout: calls call(waits, wait, deadline).
 template <class Call>
-weft_status wait(const char* function, weft_team* team, const weft_words* words,
-                 std::int64_t timeout_ns, Call call) {
+weft_status on_wait(const char* function, weft_team* team, const weft_words* words,
+                    std::int64_t timeout_ns, Call call) {
     return on_words(function, team, words, [&](WordWaits waits, const WordWait& wait) {
         const auto deadline = deadline_of(timeout_ns);
         return deadline ? call(waits, wait, *deadline) : Result<void>(deadline.failure());
@@ -162,10 +162,6 @@ Result<Strided> to_strided(const weft_block_grid* grid, run::Rows& rows) {
         return fail(Status::argument, "grid: counts, dst_strides or src_strides is NULL");
     return run::strided_of({grid->counts, static_cast<std::size_t>(grid->dimensions)},
                            grid->dst_strides, grid->src_strides, grid->bytes, rows);
-}
-
-Strided strided(ptrdiff_t to, ptrdiff_t from, size_t bytes, size_t count) {
-    return {.to_stride = to, .from_stride = from, .block_bytes = bytes, .count = count};
 }
 
 }  // namespace
@@ -300,7 +296,7 @@ extern "C" weft_status weft_put_strided(weft_team* team, void* dst, ptrdiff_t ds
                                         const void* src, ptrdiff_t src_stride, size_t bytes,
                                         size_t count, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
-        return remote.put_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
+        return remote.put_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer);
     });
 }
 
@@ -308,7 +304,7 @@ extern "C" weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t ds
                                         const void* src, ptrdiff_t src_stride, size_t bytes,
                                         size_t count, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
-        return remote.get_strided(dst, src, strided(dst_stride, src_stride, bytes, count), peer);
+        return remote.get_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer);
     });
 }
 
@@ -317,8 +313,8 @@ extern "C" weft_status weft_put_strided_signal(weft_team* team, void* dst, ptrdi
                                                size_t count, uint64_t* signal, uint64_t value,
                                                int add, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
-        return remote.put_strided_signal(dst, src, strided(dst_stride, src_stride, bytes, count),
-                                         signal, value, add != 0, peer);
+        return remote.put_strided_signal(dst, src, {dst_stride, src_stride, bytes, count}, signal,
+                                         value, add != 0, peer);
     });
 }
 
@@ -373,7 +369,7 @@ extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, si
 extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_type type, int cmp,
                                       const void* value, int64_t timeout_ns, void* seen) {
     const weft_words words{word, /*count=*/1, type, cmp, value, /*each=*/0, /*skip=*/nullptr};
-    return wait(
+    return on_wait(
         __func__, team, &words, timeout_ns,
         [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
             const auto found = WEFT_TRY(waits.all(wait, deadline));
@@ -383,16 +379,17 @@ extern "C" weft_status weft_wait_word(weft_team* team, const void* word, weft_ty
 }
 
 extern "C" weft_status weft_wait_all(weft_team* team, const weft_words* words, int64_t timeout_ns) {
-    return wait(__func__, team, words, timeout_ns,
-                [](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
-                    WEFT_TRY(waits.all(wait, deadline));
-                    return Done{};
-                });
+    return on_wait(
+        __func__, team, words, timeout_ns,
+        [](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
+            WEFT_TRY(waits.all(wait, deadline));
+            return Done{};
+        });
 }
 
 extern "C" weft_status weft_wait_any(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                      size_t* index) {
-    return wait(
+    return on_wait(
         __func__, team, words, timeout_ns,
         [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
             if (index == nullptr) return fail(Status::argument, "index is NULL");
@@ -402,7 +399,7 @@ extern "C" weft_status weft_wait_any(weft_team* team, const weft_words* words, i
 
 extern "C" weft_status weft_wait_some(weft_team* team, const weft_words* words, int64_t timeout_ns,
                                       size_t* indices, size_t* found) {
-    return wait(
+    return on_wait(
         __func__, team, words, timeout_ns,
         [&](WordWaits waits, const WordWait& wait, base::Deadline deadline) -> Result<void> {
             if (indices == nullptr || found == nullptr)

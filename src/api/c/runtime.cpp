@@ -92,7 +92,7 @@ extern "C" weft_status weft_finalize(weft_runtime* runtime) {
 
 extern "C" void weft_progress(weft_runtime* runtime) {
     caught(__func__, [&]() -> Result<void> {
-        Context* context = Context::at_once(runtime);
+        Context* context = Context::find_fast(runtime);
         if (context == nullptr || static_cast<const void*>(&Context::head_of(runtime)) != runtime ||
             context->runtime().messages().in_handler()) [[unlikely]]
             context = WEFT_TRY(find(runtime));

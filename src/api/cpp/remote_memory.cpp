@@ -119,13 +119,13 @@ void OneSidedCalls::put_signal_nbi(void* dst, const void* src, std::size_t bytes
                                      run::Return::at_once));
 }
 std::uint64_t OneSidedCalls::change(const detail::AtomicChange& change, Rank peer) {
-    return succeed(remote(link_).change(to_change(change, true), peer));
+    return succeed(remote(link_).change(to_change(change, /*wants_value=*/true), peer));
 }
 void OneSidedCalls::apply(const detail::AtomicChange& change, Rank peer) {
-    succeed(remote(link_).apply(to_change(change, false), peer));
+    succeed(remote(link_).apply(to_change(change, /*wants_value=*/false), peer));
 }
 void OneSidedCalls::start_change(const detail::AtomicChange& change, Rank peer, void* result) {
-    succeed(remote(link_).start_change(to_change(change, true), peer, result));
+    succeed(remote(link_).start_change(to_change(change, /*wants_value=*/true), peer, result));
 }
 void OneSidedCalls::send(Rank peer, int handler, const void* data, std::size_t bytes) {
     run::Team& team = team_of(link_);

@@ -238,8 +238,8 @@ OwnedTeam::~OwnedTeam() {
     abandon();
 }
 
-/// Marks the team for the end by all members. Ignores contexts, the world, and teams that have
-/// ended.
+/// Abandons the team, which ends after all members have done so. Ignores contexts, the world, and
+/// teams that have ended.
 void Team::abandon() noexcept {
     if (base::is_forked_child() || link_ == nullptr || link_->team == nullptr) return;
     if (link_->stream != nullptr || link_->team->id() == 0) return;

@@ -97,7 +97,7 @@ std::uint64_t immediate(std::uint64_t number, Arrival kind) {
 TEST(StrangeArrivals, InvalidImmediatesFailTheWire) {
     EXPECT_FALSE(RankWithWire({immediate(kCells - 1, Arrival::whole)}).failed()) << "the last cell";
     EXPECT_TRUE(RankWithWire({immediate(kCells, Arrival::whole)}).failed());
-    constexpr std::uint64_t kLargest = (link::kUserImmediate >> link::kArrivalBits) - 1;
+    constexpr std::uint64_t kLargest = (link::kHasPayload >> link::kArrivalBits) - 1;
     for (const Arrival kind : {Arrival::whole, Arrival::piece, Arrival::header}) {
         EXPECT_TRUE(RankWithWire({immediate(0x3fff'ffff, kind)}).failed())
             << "the largest number of a 32-bit immediate";
@@ -109,7 +109,7 @@ TEST(StrangeArrivals, InvalidImmediatesFailTheWire) {
         << "rank 1 is local";
     EXPECT_FALSE(
         RankWithWire({immediate(2 * link::WriteCounts::kBatches, Arrival::write)}).failed());
-    EXPECT_TRUE(RankWithWire({link::kUserImmediate}).failed())
+    EXPECT_TRUE(RankWithWire({link::kHasPayload}).failed())
         << "an immediate with a payload, but the wire has no handler";
     EXPECT_TRUE(RankWithWire({immediate(5, Arrival::piece)}, link::Notify::delivery).failed())
         << "with Notify::delivery no put is sent in pieces";
