@@ -11,7 +11,7 @@
 // - Writes of 128 bytes are in order only with FI_OPT_EFA_WRITE_IN_ORDER_ALIGNED_128_BYTES, which a
 //   device may refuse. So the profile does not promise cells.
 // - The provider's own shared memory between processes of one host can hang (libfabric#12542).
-//   Ranks of one node do not use the provider, but those of virtual nodes do.
+//   Ranks of one node do not use the provider, but ranks of virtual nodes do.
 #include "providers/profiles.hpp"
 
 namespace weft::providers {

@@ -2,8 +2,8 @@
 // gni.cpp - Cray Aries, in libfabric 1.2 to 1.20 only. Untested on hardware; all facts are from the
 // sources of libfabric.
 //
-// Facts, from libfabric's sources before its removal (prov/gni/src/gnix_fabric.c, include/gnix.h,
-// commit 5c1900dcf^) and fi_gni(7):
+// Facts, from libfabric's sources before gni was removed (prov/gni/src/gnix_fabric.c,
+// include/gnix.h, commit 5c1900dcf^) and fi_gni(7):
 // - Writes have no order.
 // - FI_DELIVERY_COMPLETE is accepted for an endpoint, but fi_writemsg does not accept the flag. A
 //   fence waits for completions, which do not imply delivery without the flag.

@@ -14,7 +14,7 @@
 //
 // The caller owns sums and values. The functions need no runtime, do not wait, and leave the
 // rounding mode and flags of the thread unchanged. Several threads may call them with different
-// sums. They return WEFT_ERR_ARGUMENT for NULL pointers and unsupported types.
+// sums. NULL pointers and unsupported types are refused with WEFT_ERR_ARGUMENT.
 #ifndef WEFT_EXACT_SUM_H
 #define WEFT_EXACT_SUM_H
 

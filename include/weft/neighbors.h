@@ -96,7 +96,7 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
 /// @name Stencils
 /// A stencil exchanges blocks of equal size with members up to a distance on a grid. A box has
 /// diagonal neighbors; a star has not. The direct method sends each block to its neighbor: 26
-/// messages in a box of three dimensions and reach 1. The combined method exchanges along each
+/// messages in a box of three dimensions and reach 1. The combined method exchanges along one
 /// dimension after the other, and joins blocks for one distance: 6 messages, with more bytes.
 /// Source: Traeff et al., Isomorphic, sparse MPI-like collective communication operations.
 /// @{

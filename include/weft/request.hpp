@@ -23,8 +23,8 @@
 namespace weft {
 
 /// A started call. The destructor does not wait for it. The buffers must stay valid until the call
-/// is complete: after the destructor, those of a put or a get until quiet() returns, and those of
-/// a collective until the runtime's finalize() returns.
+/// is complete. After the destructor, keep buffers of a put or a get until quiet() returns, and
+/// buffers of a collective until the runtime's finalize() returns.
 class WEFT_API Request {
   public:
     /// Makes an empty request, which is complete.
@@ -239,7 +239,7 @@ class AllState final : public FutureState<void> {
         for (; !futures_.empty(); futures_.pop_back()) futures_.back().get();
     }
 
-    std::vector<Future<void>> futures_;  ///< those that may still be in flight
+    std::vector<Future<void>> futures_;  ///< futures that may still be in flight
 };
 
 /// Returns a future that is ready when `future` is ready, without the result.

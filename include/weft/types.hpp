@@ -94,7 +94,7 @@ enum class AtomicKind : std::uint8_t { fetch, set, compare_swap, add, band, bor,
 /// Effect of a signal on its word.
 enum class SignalOp : std::uint8_t { set, add };
 
-/// How a call ended. Values are those of weft_status in the C interface.
+/// How a call ended, with the values of weft_status in the C interface.
 enum class Status : std::int32_t {
     ok = 0,
     argument,     ///< invalid arguments, or arguments that differ between ranks

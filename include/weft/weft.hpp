@@ -332,7 +332,7 @@ class WEFT_API Team : public OneSidedCalls {
     [[nodiscard]] std::string algorithm_of(std::string_view collective, std::size_t count,
                                            Type type) const;
     /// Returns the algorithms that a call can use, ordered by predicted time. Arguments as in
-    /// algorithm_of(). A v-collective has those of the collective with equal blocks. Not
+    /// algorithm_of(). A v-collective has the algorithms of the collective with equal blocks. Not
     /// collective.
     [[nodiscard]] std::vector<PredictedAlgorithm> candidates_of(std::string_view collective,
                                                                 std::size_t count, Type type) const;
@@ -420,14 +420,14 @@ class WEFT_API Runtime {
     /// Advances started calls and puts of other ranks to this rank. Not collective; does not wait.
     void progress();
     /// Sets a function that each wait in this runtime calls repeatedly, to drive another library
-    /// that this thread must serve. It must not use this runtime or throw. It replaces the function
-    /// of an earlier call; nullptr only removes that function.
+    /// that this thread must serve. `function` must not use this runtime or throw. It replaces the
+    /// function of an earlier call; nullptr only removes that function.
     void on_progress(void (*function)(void* argument), void* argument);
 
     /// Sets the handler of messages with the number `handler`, 0 to 255. The function runs during
     /// calls that drive the runtime, one message at a time. peer: the sender's rank in the world.
     /// data: aligned to 8 bytes, valid until the function returns. The function may send()
-    /// messages, but must not make other calls or throw. If it is nullptr, messages wait for a
+    /// messages, but must not make other calls or throw. With nullptr, messages wait for a
     /// later handler. See rpc.hpp for functions with arguments and a result.
     void on_message(int handler,
                     void (*function)(void* argument, Rank peer, const std::byte* data,

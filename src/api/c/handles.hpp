@@ -298,7 +298,7 @@ weft_status return_value(const char* function, Handle* handle, T* out, Body&& bo
         return store(body(found), out);
     });
 }
-/// Runs a C function whose return value is that of body(object), or `value` after a failure.
+/// Runs a C function that returns body(object), or `value` after a failure.
 template <class T, class Handle, class Body>
 T value_or(T value, const char* function, Handle* handle, Body&& body) noexcept {
     on(function, handle, [&](const auto& found) { return store(Result<T>(body(found)), &value); });

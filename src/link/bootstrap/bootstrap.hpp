@@ -33,7 +33,7 @@ class Bootstrap {
                                                                     Rank rank) = 0;
 
     /// Reports that this rank cannot start. The next publish() or finish_startup() of each other
-    /// rank fails with the reason `why`. Does nothing under a launcher: it detects the end.
+    /// rank fails with the reason `why`. Does nothing under a launcher, which detects the end.
     virtual void give_up(std::string_view why) { (void)why; }
     /// Ends start-up successfully. In a job of join_job_of_caller(), returns when all ranks have
     /// called finish_startup(), and fails if a rank has called give_up().
@@ -68,7 +68,7 @@ class Bootstrap {
 /// Returns the version of the PMIx library, such as "4.2.2rc2".
 [[nodiscard]] std::string pmix_version();
 
-/// A job whose ranks the caller has connected. The functions are those of weft_bootstrap
+/// A job whose ranks the caller has connected, by the functions of weft_bootstrap
 /// (weft/bootstrap.h), in the same order. They must work while the Bootstrap exists.
 struct CallersJob {
     Rank rank = 0;

@@ -153,7 +153,7 @@ void RemappedRange::close() noexcept {
 }
 
 bool RemappedRange::owns(const Mapping& mapping) const noexcept {
-    // Windows begin at offset 0, before pages_offset_, also those of other ranks in this process.
+    // All windows, also of other ranks in this process, begin at offset 0, before pages_offset_.
     return mapping.inode == object_.inode() && mapping.device == object_.device() &&
            mapping.offset >= pages_offset_;
 }

@@ -341,7 +341,7 @@ void RemappedRanges::await_child() noexcept {
         fork = fork_of_this_thread();
         if (fork == nullptr || fork->depth > 1) {
             if (fork != nullptr) --fork->depth;
-            // 0 if another handler has forked, and this is its child (enter_child() resets forks_).
+            // In a child that another handler has forked, enter_child() has set forks_ to 0.
             forks_ = std::max(forks_ - 1, 0);
             return;
         }

@@ -25,8 +25,8 @@ struct HostAddress {
     }
 };
 
-/// Returns the addresses of running interfaces, except loopback, best first: the default route's,
-/// then those of hardware devices, then those of other interfaces, then bridges and tunnels.
+/// Returns the addresses of running interfaces, except loopback, best first: of the default route,
+/// hardware devices, other interfaces, bridges and tunnels.
 [[nodiscard]] std::vector<HostAddress> host_addresses();
 
 /// Published addresses of one rank.

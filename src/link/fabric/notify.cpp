@@ -153,7 +153,7 @@ void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<
     survey.small_reason = explain(plan->small);
     survey.large_reason = explain(plan->large);
     survey.completion = choose_completion(profile, survey.grant, forced);
-    // The strategy with the guarantee of each RemoteCompletion, in its order.
+    // The strategies with the guarantees of RemoteCompletion, in the order of its values.
     constexpr Notify kStrategies[] = {Notify::ordered, Notify::immediate, Notify::delivery};
     survey.completion_reason = explain(kStrategies[static_cast<std::size_t>(survey.completion)]);
 }

@@ -169,7 +169,7 @@ struct Profile {
     /// if an error of such a put, after the peer's death, is harmless. One put in kUnsignaledPuts
     /// has a completion anyway, which limits the puts in flight.
     bool unsignaled_small_puts = false;
-    /// Posts with FI_MORE are passed to the NIC together, which saves an access to it for each.
+    /// Posts with FI_MORE are passed to the NIC in one access instead of one for each.
     bool batches_posts = false;
     /// A rank may open an endpoint on each NIC of its host. If false, a process can open one NIC
     /// only, or the provider itself uses several.

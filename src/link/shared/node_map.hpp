@@ -31,7 +31,7 @@ enum class AddressMode : std::uint8_t {
 };
 
 /// Result of one rank's attempt to map the segments of its candidates. Each rank publishes its
-/// verdict, and reads those of its candidates.
+/// verdict, and reads the verdicts of its candidates.
 struct MapVerdict {
     Rank rank = 0;  ///< rank that mapped the segments
     AddressMode mode = AddressMode::offset;

@@ -89,7 +89,7 @@ class Wire {
     void fail(base::Failure why) noexcept { arrivals_.fail(std::move(why)); }
     /// Fails the wire because a remote rank (-1: unknown) sent invalid data, described by `what`.
     void distrust(Rank rank, const char* what) noexcept { arrivals_.distrust(rank, what); }
-    /// Returns the first failure of this wire, else that of its port, or nullptr.
+    /// Returns the wire's first failure, else its port's failure, or nullptr.
     [[nodiscard]] const base::Failure* failure() const noexcept {
         const base::Failure* const own = arrivals_.failure();
         return own != nullptr || !port_ ? own : port_->failure();
@@ -129,7 +129,7 @@ class Wire {
     std::vector<Rank> unconnected_;   ///< remote peers to connect to; empty in a large job
     unsigned polls_ = 0;              ///< number of polls while peers are unconnected
     std::size_t in_flight_seen_ = 0;  ///< in_flight() of the port at the last poll
-    /// Destroyed first: when the port is closed, it still lowers counters in `remote_`.
+    /// Destroyed first: a port that closes still decrements counters in `remote_`.
     std::unique_ptr<FabricPort> port_;
 };
 
