@@ -221,8 +221,8 @@ class Rpc {
     static constexpr int kReply = 255;
     /// First bytes of each request and reply.
     struct Head {
-        std::uint64_t what = 0;  ///< in a request: Callable::hash(); in a reply: an RpcState
-        std::uint64_t id = 0;    ///< number of the call, in calls_ of the caller
+        std::uint64_t hash_or_state = 0;  ///< request: Callable::hash(); reply: an RpcState
+        std::uint64_t id = 0;             ///< number of the call, in calls_ of the caller
     };
     static_assert(sizeof(Head) == detail::kRpcHeadBytes);
     /// Largest size of an error's text in a reply, in bytes. Such a reply fits into any message.
@@ -246,13 +246,13 @@ class Rpc {
     static std::vector<std::byte> result_of(Head head, const std::byte* arguments,
                                             std::size_t bytes) {
         const auto& known = detail::known_functions();
-        const auto found = known.find(head.what);
+        const auto found = known.find(head.hash_or_state);
         std::vector<std::byte> reply(sizeof head);
-        head.what = static_cast<std::uint64_t>(detail::RpcState::unknown);
+        head.hash_or_state = static_cast<std::uint64_t>(detail::RpcState::unknown);
         if (found != known.end() && found->second.invoker != nullptr) {
             reply.resize(sizeof head + found->second.result_bytes);
             if (found->second.invoker(arguments, bytes, reply.data() + sizeof head))
-                head.what = static_cast<std::uint64_t>(detail::RpcState::done);
+                head.hash_or_state = static_cast<std::uint64_t>(detail::RpcState::done);
         }
         std::memcpy(reply.data(), &head, sizeof head);
         return reply;
@@ -300,7 +300,7 @@ class Rpc {
         const auto found = rpc.calls_.find(head.id);
         if (found == rpc.calls_.end()) return;
         detail::RpcCall& call = *found->second;
-        auto state = static_cast<detail::RpcState>(head.what);
+        auto state = static_cast<detail::RpcState>(head.hash_or_state);
         const std::size_t length = bytes - sizeof head;
         if (state == detail::RpcState::done && length != call.result.size())
             state = detail::RpcState::unknown;

@@ -29,7 +29,7 @@ base::Failure mapping_failure(const char* call) {
 /// Returns the context of a handle if the caller may use it now. `what`: "team", "request" or
 /// "runtime", for messages.
 Result<Context*> find_context(const void* handle, std::string_view what,
-                              Caller caller = Caller::program) {
+                              Callers permitted = Callers::program) {
     if (base::is_forked_child()) return base::fork_failure();
     if (handle == nullptr) return fail(Status::argument, "the {} is NULL", what);
     const Context::Head& head = Context::head_of(handle);
@@ -41,7 +41,7 @@ Result<Context*> find_context(const void* handle, std::string_view what,
         return fail(Status::argument,
                     "called from the function passed to weft_on_progress(), which must not "
                     "use the runtime");
-    if (caller == Caller::program && head.context->runtime().messages().in_handler())
+    if (permitted == Callers::program && head.context->runtime().messages().in_handler())
         return fail(Status::argument,
                     "called from a handler of active messages, which may only send messages");
     return head.context;
@@ -154,9 +154,9 @@ void Context::set_external(void (*function)(void* argument), void* argument) {
     external_argument_ = argument;
     const auto drive = [](void* self) {
         Context& context = *static_cast<Context*>(self);
-        context.in_external_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        context.external_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
         context.external_(context.external_argument_);
-        context.in_external_.store(std::thread::id(), std::memory_order_relaxed);
+        context.external_thread_.store(std::thread::id(), std::memory_order_relaxed);
     };
     runtime_->progress().set_external(function == nullptr ? nullptr : +drive, this);
 }
@@ -203,8 +203,8 @@ Result<Context*> find(const weft_runtime* runtime) {
     return context;
 }
 
-Result<TeamHandle> find(const weft_team* team, Caller caller) {
-    const auto context = WEFT_TRY(find_context(team, "team", caller));
+Result<TeamHandle> find(const weft_team* team, Callers permitted) {
+    const auto context = WEFT_TRY(find_context(team, "team", permitted));
     const HandleEntry* const entry = context->find(team, HandleKind::team);
     if (entry == nullptr) return fail(Status::argument, "the team has been freed");
     return TeamHandle{context, entry->team, entry->stream};

@@ -71,8 +71,8 @@ struct NearView {
     const run::Team* team = nullptr;
 };
 
-/// Caller of a function: the program, or a handler of active messages, which may only send.
-enum class Caller : std::uint8_t { program, handler };
+/// Callers that a function permits. Handlers of active messages may only send.
+enum class Callers : std::uint8_t { program, program_and_handlers };
 
 /// Object of a weft_runtime: the runtime and its table of handles.
 class Context {
@@ -113,11 +113,11 @@ class Context {
     void set_external(void (*function)(void* argument), void* argument);
     /// Returns true if the calling thread is in this function, which must not use the runtime.
     [[nodiscard]] bool in_external() const {
-        return in_external_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+        return external_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
     /// Returns true if any thread is in this function.
     [[nodiscard]] bool runs_external() const {
-        return in_external_.load(std::memory_order_relaxed) != std::thread::id();
+        return external_thread_.load(std::memory_order_relaxed) != std::thread::id();
     }
     /// Returns the view of a handle; fill(view) initializes a new view.
     template <class Fill>
@@ -215,7 +215,7 @@ class Context {
     run::Stream* last_stream_ = nullptr;
     void (*external_)(void* argument) = nullptr;
     void* external_argument_ = nullptr;
-    std::atomic<std::thread::id> in_external_{};  ///< the thread that runs external_
+    std::atomic<std::thread::id> external_thread_{};  ///< the thread that runs external_
 };
 
 /// Object of a weft_team.
@@ -236,7 +236,7 @@ struct RequestHandle {
 };
 /// Return the object of a handle. Fail if the handle is refused, and in a forked child.
 [[nodiscard]] Result<Context*> find(const weft_runtime* runtime);
-[[nodiscard]] Result<TeamHandle> find(const weft_team* team, Caller caller = Caller::program);
+[[nodiscard]] Result<TeamHandle> find(const weft_team* team, Callers permitted = Callers::program);
 [[nodiscard]] Result<RequestHandle> find(const weft_request* request);
 /// Returns the team of a handle, faster than find(). If nullptr, find() decides.
 [[nodiscard]] [[gnu::always_inline]] inline run::Team* find_team_fast(const weft_team* team) {

@@ -46,7 +46,7 @@ extern "C" weft_status weft_am_request(weft_team* team, int peer, int handler, c
         [[likely]]
         return WEFT_OK;
     return caught(__func__, [&]() -> Result<void> {
-        const auto found = WEFT_TRY(find(team, Caller::handler));
+        const auto found = WEFT_TRY(find(team, Callers::program_and_handlers));
         WEFT_TRY(check_rank(*found.team, "peer", peer));
         return found.context->runtime().messages().send(found.team->job_rank(peer), handler, data,
                                                         bytes);

@@ -64,9 +64,9 @@ class CallerBootstrap final : public Bootstrap {
     }
 
     base::Result<void> finish_startup() override {
-        auto all = exchange({}, /*gives_up=*/false);
+        auto exchanged = exchange({}, /*gives_up=*/false);
         starting_ = false;
-        if (!all) return all.failure();
+        if (!exchanged) return exchanged.failure();
         return {};
     }
 

@@ -96,13 +96,13 @@ class RemappedCalls {
         }
         if (!remapped) return refuse(EFAULT);
         // New pages are private, because the object's next pages may be mapped at another address.
-        const std::uint64_t more = bytes - kept.bytes();
+        const std::uint64_t added = bytes - kept.bytes();
         const auto map = [&](void* at, std::uint64_t size, int how) {
             return ::mmap(at, size, mapping.protection(), MAP_PRIVATE | MAP_ANONYMOUS | how, -1, 0);
         };
         const bool is_fixed = (flags & MREMAP_FIXED) != 0;
         auto* const end = reinterpret_cast<void*>(kept.end);
-        if (!is_fixed && (more == 0 || map(end, more, MAP_FIXED_NOREPLACE) == end)) {
+        if (!is_fixed && (added == 0 || map(end, added, MAP_FIXED_NOREPLACE) == end)) {
             if (from.end > kept.end) ::munmap(end, from.end - kept.end);
             return reinterpret_cast<void*>(from.begin);
         }

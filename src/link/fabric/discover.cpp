@@ -68,8 +68,8 @@ base::Failure explain_absence(std::string_view provider) {
     const std::string version = libfabric_version();
     std::vector<std::string> refusals;
     if (const Info hints = make_hints(provider, all_modes()); hints != nullptr) {
-        const Info wide = offers_for(*hints, {});
-        first_accepted(wide.get(), refusals);
+        const Info offers = offers_for(*hints, {});
+        first_accepted(offers.get(), refusals);
     }
     if (!refusals.empty()) {
         return base::fail(Status::environment, "libfabric {}: {}", version,
@@ -77,8 +77,8 @@ base::Failure explain_absence(std::string_view provider) {
     }
     std::vector<std::string> names;
     if (const Info hints = make_hints({}, handled_modes()); hints != nullptr) {
-        const Info all = offers_for(*hints, {});
-        for (const fi_info* offer = all.get(); offer != nullptr; offer = offer->next)
+        const Info offers = offers_for(*hints, {});
+        for (const fi_info* offer = offers.get(); offer != nullptr; offer = offer->next)
             if (accept_offer(*offer)) add_once(names, offer->fabric_attr->prov_name);
     }
     const std::string others =

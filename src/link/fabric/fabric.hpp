@@ -197,8 +197,9 @@ class FabricPort {
                                                                   const FabricOptions& options);
 
 /// Loads weft_fabric.so and calls its open_port(). For processes that do not link the module. If
-/// options.module is empty, searches the folder of the library or executable with this code, the
-/// folder of the running executable, and the loader's search path. The module stays loaded.
+/// options.module is empty, searches the folders of the library or executable with this code and of
+/// the running executable, an installation's lib/weft near each of them, and the loader's search
+/// path. The module stays loaded.
 [[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                                   const FabricOptions& options);
 

@@ -39,10 +39,10 @@ std::vector<std::string> files_to_try(const std::string& named) {
         if (folder.empty()) continue;
         // The module of a build is beside this code. An installed module is in lib/weft, which is
         // below the library's folder and beside the command's folder.
-        for (const auto& below :
+        for (const auto& place :
              {folder, folder / std::filesystem::path(WEFT_MODULE_FOLDER).filename(),
               folder.parent_path() / WEFT_MODULE_FOLDER}) {
-            const std::string file = below / kModule;
+            const std::string file = place / kModule;
             std::error_code ignored;
             if (std::filesystem::exists(file, ignored) &&
                 std::ranges::find(files, file) == files.end())

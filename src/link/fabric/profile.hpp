@@ -166,8 +166,8 @@ struct Profile {
     /// caches, data in flight should stay in the caches. 0: no limit.
     std::size_t paced_bytes = 0;
     /// Small puts may be posted without a completion, which saves time at the sender. Allowed only
-    /// if an error of such a put, after the peer's death, is harmless. One put in kUnsignaledPuts
-    /// has a completion anyway, which limits the puts in flight.
+    /// if an error of such a put, after the peer's death, is harmless. After kUnsignaledPuts of
+    /// them, a put has a completion anyway, which limits the puts in flight.
     bool unsignaled_small_puts = false;
     /// Posts with FI_MORE are passed to the NIC in one access instead of one for each.
     bool batches_posts = false;

@@ -169,10 +169,10 @@ std::uint64_t Regions::landed(Rank peer, std::uint32_t counter) noexcept {
 }
 
 fid_mr* Regions::region_of(const std::byte* data, std::size_t bytes) const noexcept {
-    const auto first = reinterpret_cast<std::uintptr_t>(data);
+    const auto address = reinterpret_cast<std::uintptr_t>(data);
     const auto base = reinterpret_cast<std::uintptr_t>(memory_.base);
-    if (first < base || first - base >= memory_.bytes) return nullptr;
-    const std::uint64_t offset = first - base;
+    if (address < base || address - base >= memory_.bytes) return nullptr;
+    const std::uint64_t offset = address - base;
     return bytes <= bytes_to_section_end(offset) ? sections_[section_of(offset)].region.get()
                                                  : nullptr;
 }

@@ -50,10 +50,10 @@ class AddressRange {
 /// Reserves `bytes` bytes of addresses without memory, at address `at`, or anywhere if `at` is 0.
 /// On failure the result is empty (start() is nullptr), and errno has the reason.
 [[nodiscard]] inline AddressRange reserve_addresses(std::size_t bytes, std::uintptr_t at) noexcept {
-    const int where = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
+    const int placement = at == 0 ? 0 : MAP_FIXED_NOREPLACE;
     void* const requested = reinterpret_cast<void*>(at);
     void* const found = ::mmap(requested, bytes, PROT_NONE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | where, -1, 0);
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | placement, -1, 0);
     if (found == MAP_FAILED) return {};
     AddressRange range(found, bytes);
     // Kernels without MAP_FIXED_NOREPLACE treat the address as a hint.
