@@ -38,8 +38,8 @@ namespace weft::link {
 /// and a process that exceeds it is killed by SIGXFSZ.
 [[nodiscard]] bool may_write_large_files() noexcept;
 
-/// Returns true if the process has an RDMA or GPU device, a file with O_DIRECT or an io_uring open,
-/// through which a device may write to the process's memory, or if that is unknown.
+/// Returns true if a device may write to the process's memory: an RDMA or GPU device, a file with
+/// O_DIRECT or an io_uring is open. Also returns true if that is unknown.
 [[nodiscard]] bool has_device_open() noexcept;
 
 }  // namespace weft::link

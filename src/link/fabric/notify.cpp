@@ -116,7 +116,7 @@ base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& gran
         return base::fail(
             Status::unsupported,
             "provider \"{}\" promises no notify strategy, so ranks cannot detect data from other "
-            "nodes: immediate, because {}; delivery, because {}",
+            "nodes: not immediate, because {}; not delivery, because {}",
             profile.provider, judge_notify(Notify::immediate, profile, grant).why,
             judge_notify(Notify::delivery, profile, grant).why);
     const bool cells = forced.has_value() || (profile.prefers_cells && promised(Notify::cells));

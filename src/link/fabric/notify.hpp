@@ -55,8 +55,8 @@ struct Verdict {
                                                      std::optional<Notify> forced);
 
 /// Returns the method by which one-sided calls detect the delivery of their writes. It uses the
-/// guarantee of a forced strategy other than cells, else the first promised guarantee of these:
-/// order (no cost for a write), immediates, delivery.
+/// guarantee of a forced strategy other than cells. Otherwise it uses the first promised guarantee
+/// in this order: write order (no cost for a write), immediates, delivery.
 [[nodiscard]] base::RemoteCompletion choose_completion(const Profile& profile, const Grant& grant,
                                                        std::optional<Notify> forced);
 
