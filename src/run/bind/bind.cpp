@@ -292,10 +292,13 @@ class Binder {
     std::uint32_t root_exposes_ = 0;  ///< a root's local peers all copy at the same time
 };
 
+/// Returns the size of the program's largest unit, in bytes.
+std::uint64_t unit_bytes_max(const plan::Program& program, const BindOptions& options) {
+    return times(program.partition(options.elements).unit_max(), options.element_bytes);
+}
 /// Returns the size of the largest payload of the program's puts, in bytes.
 std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions& options) {
-    const std::uint64_t unit = program.partition(options.elements).unit_max();
-    return times(times(program.slot_units, unit), options.element_bytes);
+    return times(program.slot_units, unit_bytes_max(program, options));
 }
 
 /// Returns the offset of each slot, and the end, for slots of different sizes. unit_bytes: bytes of
@@ -358,11 +361,9 @@ std::uint64_t whole_unit(const plan::Program& program, std::uint32_t segments,
 }  // namespace
 
 bool may_publish(const plan::Program& program, const BindOptions& options, bool one_node) {
-    const Partition partition = program.partition(options.elements);
     if (payload_bytes_max(program, options) <= base::kCellPayload) return true;
     if (!one_node || program.pairwise || program.segments > 1) return false;
-    const std::uint64_t bytes =
-        slots_bytes(program, times(partition.unit_max(), options.element_bytes));
+    const std::uint64_t bytes = slots_bytes(program, unit_bytes_max(program, options));
     // Does not publish if only the published copy would move the call to the large banks.
     const std::uint64_t both = plus(bytes, bytes);
     const std::uint8_t unpublished = class_for(options.shape, bytes, program.synchronizing);
@@ -396,8 +397,7 @@ std::uint32_t segments_needed(const plan::Program& program, std::uint32_t segmen
 
 bool has_room(const plan::Program& program, const BindOptions& options) {
     if (program.pairwise || payload_bytes_max(program, options) <= base::kCellPayload) return true;
-    const std::uint64_t unit = program.partition(options.elements).unit_max();
-    return slots_bytes(program, times(unit, options.element_bytes)) <= options.shape.bulk_bytes;
+    return slots_bytes(program, unit_bytes_max(program, options)) <= options.shape.bulk_bytes;
 }
 
 bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
@@ -407,9 +407,7 @@ bool fits_as_a_whole(const plan::Program& program, BindOptions options) {
 
 std::uint32_t banks_for(const plan::Program& program, const BindOptions& options) {
     if (payload_bytes_max(program, options) <= base::kCellPayload) return options.shape.banks;
-    const std::uint64_t unit =
-        times(program.partition(options.elements).unit_max(), options.element_bytes);
-    const std::uint64_t bytes = slots_bytes(program, unit);
+    const std::uint64_t bytes = slots_bytes(program, unit_bytes_max(program, options));
     return options.shape.bulk_class(class_for(options.shape, bytes, program.synchronizing)).banks;
 }
 
@@ -446,7 +444,7 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
         return base::fail(Status::memory, "{} {}: {} scratch buffers of {} bytes overflow 63 bits",
                           program.collective, program.algorithm, program.scratch,
                           options.elements * options.element_bytes);
-    const std::uint64_t unit_bytes = times(partition.unit_max(), options.element_bytes);
+    const std::uint64_t unit_bytes = unit_bytes_max(program, options);
     const std::uint32_t slots_with_payload = program.pairwise ? capacity_of(program).slots : 0;
     if (slots_with_payload > 0) {
         bound.slot_bytes = even_slot_bytes(options.shape, slots_with_payload, program.depth);

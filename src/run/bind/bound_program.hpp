@@ -51,13 +51,13 @@ struct BoundStep {
     plan::StepKind kind = {};
     std::uint8_t flags = 0;
     bool in_cell = false;  ///< put: the data goes to the cell, not to the bulk bank
-    bool more = false;     ///< put: the next step of the lane puts to a remote peer
+    bool more = false;     ///< the lane's next step also raises a flag, of a remote peer
     std::uint16_t lag = 0;
     Rank peer = plan::kNoRank;  ///< team rank
     std::uint32_t number = 0;   ///< slot, signal or cell number; loop: steps of the body
     /// Reduce: number of operands. Expose: its index. Loop: iterations.
     std::uint32_t operands = 0;
-    /// Put, expose, wait: hash for the flag, of a count that only two ranks know. 0: unused.
+    /// Put, expose, wait: hash of a count that only sender and receiver know, for the flag; or 0.
     std::uint16_t salt = 0;
     PieceList target = {};
     PieceList source = {};  ///< reduce: the operands' lists, of equal lengths
@@ -143,8 +143,9 @@ struct BoundProgram {
         const std::uint64_t start = slot_starts[number];
         return start + copy * ((slot_starts[number + 1] - start) / depth);
     }
-    /// Returns the first step of a lane from which on it only waits for local peers. Data of remote
-    /// ranks arrives only while this rank makes calls. `near` is as in BindOptions.
+    /// Returns the first step of a lane from which on it only waits for local peers. Waits for
+    /// remote ranks do not count: their data arrives only while this rank makes calls. `near` is as
+    /// in BindOptions.
     [[nodiscard]] std::uint32_t tail_of(const plan::Lane& lane,
                                         const std::vector<bool>* near) const;
     /// Sets scratch_in_output and scratch_in_input. The steps that copy from or to these scratch

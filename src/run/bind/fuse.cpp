@@ -123,7 +123,8 @@ class Fuser {
         const bool from_published = (step.flags & plan::kFromPublished) != 0;
         if (!from_published) fused_.teams = FusedTeams::one_node;
         awaited_.push_back({from_published ? published(step.peer, step.number, 0)
-                                           : payload(bound_.program.rank, step.number, 0, true),
+                                           : payload(bound_.program.rank, step.number, /*offset=*/0,
+                                                     /*in_cell=*/true),
                             step.peer});
         return true;
     }

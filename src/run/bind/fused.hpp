@@ -58,7 +58,7 @@ struct FusedStep {
     FusedPlace other = {};     ///< send: target of the payload; combine: right operand
 };
 
-/// Limit for the scratch memory of a fused program, in bytes. Each team keeps such memory.
+/// Limit for the scratch memory of a fused program, in bytes. Each team keeps its scratch memory.
 inline constexpr std::uint64_t kFusedScratchMax = 16384;
 
 /// Limit for the operands of a result.

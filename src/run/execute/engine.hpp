@@ -5,8 +5,8 @@
 //          running operations, and all queues whose first call may start by the bank rule. So ranks
 //          may start calls of different teams in different orders without a deadlock.
 // Holds    Only the thread that holds the turn drives. Only wait(), run(), await(), settle() and
-//          drain() block. If no other call is in flight, a team within a node uses the fused path,
-//          without queue, operation object and decoding. An exchange is inlined into its caller.
+//          drain() wait for peers. If no other call is in flight, a blocking call with a fused form
+//          runs without queue, operation object and decoding. An exchange is inlined.
 // Next     engine_failures.hpp for members that this file only declares.
 #pragma once
 
@@ -82,7 +82,7 @@ class Engine {
     }
 
     /// Advances all calls as far as possible without new arrivals. Returns true if a call advanced.
-    /// Also runs the watchdog, so that callers that only poll detect failures and time-outs.
+    /// Also runs the watchdog, so that callers that only poll detect failures.
     bool poll(Caller caller = Caller::waits) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
@@ -90,7 +90,7 @@ class Engine {
         if (!moved) external_.drive();
         return moved;
     }
-    /// Pauses or yields, as waits do between polls. For callers that poll in a loop.
+    /// Pauses or yields as wait() does between polls. For callers that poll in a loop.
     void relax() {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
@@ -112,7 +112,7 @@ class Engine {
     void wait(Operation& op) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        drive_until([&] { return op.ended(); }, [&] { return op.place(); });
+        drive_until([&] { return op.ended(); }, [&] { return op.position_hash(); });
     }
 
     /// Makes a blocking call. Returns false if it failed; then failure() has the reason.
@@ -127,7 +127,7 @@ class Engine {
     [[nodiscard]] Turn::Hold take_turn() { return turn_.take(); }
 
     /// Returns true if several threads may take the turn.
-    [[nodiscard]] bool shares_turn() const { return turn_.shared(); }
+    [[nodiscard]] bool shares_turn() const { return turn_.has_lock(); }
     /// Drives the engine until ended() returns true. The caller holds the turn. describe() returns
     /// a text about this wait, for reports. Returns false, with the reason in failure(), if the
     /// watchdog has ended all waits. In a job that continues after deaths, also returns false if
@@ -142,13 +142,13 @@ class Engine {
             ~Described() { text = nullptr; }
         } const described{describe_await_ = std::ref(describe)};
         const base::Failure* why = nullptr;
-        PlacedWait own;
+        OwnWait own;
         while ((why = gave_up_ ? lost() : deaths().failure_by(involved)) == nullptr) {
             if (!poll_now()) external_.drive();
             if (ended() && deaths().death_of(involved) == nullptr) return true;
             check_own(own, [] { return 0; });
             pause();
-            if (turn_.divided()) describe_await_ = std::ref(describe);  // another wait may be set
+            if (turn_.divided()) describe_await_ = std::ref(describe);  // not another thread's
         }
         failure_ = *why;
         return false;
@@ -195,7 +195,7 @@ class Engine {
 
   private:
     static constexpr unsigned kExternalEvery = 16;  ///< failed polls between external_.drive()
-    static constexpr unsigned kProgressEvery = 16;  ///< see run_queued()
+    static constexpr unsigned kProgressEvery = 16;  ///< every 16th queued blocking call polls first
 
     friend class Driving<Engine>;
 
@@ -233,23 +233,23 @@ class Engine {
 
     /// Polls until ended() returns true. After each poll, even a successful one, nothing more can
     /// advance, so this rank pauses or yields. If ranks share processors, peers can then send data.
-    /// place() returns a number that changes when the awaited call advances.
-    template <class Ended, class Place>
-    void drive_until(Ended ended, Place place) {
+    /// position_hash() returns a number that changes when the awaited call advances.
+    template <class Ended, class PositionHash>
+    void drive_until(Ended ended, PositionHash position_hash) {
         if (ended()) return;
         idle_ = {};  // restarts the watchdog's time of this wait
-        for (PlacedWait own;; pause()) {
+        for (OwnWait own;; pause()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
-            check_own(own, place);
+            check_own(own, position_hash);
         }
     }
 
-    /// Checks this thread's wait if calls of other threads, which restart `idle_`, may go on.
-    template <class Place>
-    void check_own(PlacedWait& own, Place place) {
+    /// Runs the watchdog for this wait: calls of other threads may restart `idle_` again and again.
+    template <class PositionHash>
+    void check_own(OwnWait& own, PositionHash position_hash) {
         if (!turn_.divided() || !watchdog_.is_due(++own.state.failures)) return;
-        if (!own.moved_to(place())) check(own.state, Caller::waits);
+        if (!own.restart_if_advanced(position_hash())) check(own.state, Caller::waits);
     }
 
     void pause() {
@@ -264,7 +264,7 @@ class Engine {
         if (turn_.divided() || busy() || !prepare_fused(team, program))
             return run_queued(team, program, registers, reducer);
         if (recorder_ != nullptr) return run_fused_recorded(team, program, registers, reducer);
-        at_rest_ = !turn_.shared();
+        at_rest_ = !turn_.has_lock();
         return run_fused(team, program, registers, reducer);
     }
 
@@ -272,9 +272,9 @@ class Engine {
                     const Reducer& reducer) {
         Operation& op = start_now(team, program, registers, reducer);
         op.recorded.blocking = true;
-        // A call that needs no data from peers usually ends without a poll of the network.
+        // Usually, a call that needs no data from peers ends here, without a poll of the network.
         if (++calls_ % kProgressEvery != 0) advance_all();
-        drive_until([&] { return op.ended(); }, [&] { return op.place(); });
+        drive_until([&] { return op.ended(); }, [&] { return op.position_hash(); });
         const bool succeeded = op.state != Operation::State::failed;
         if (!succeeded) failure_ = op.failure;
         detach(op);
@@ -308,7 +308,8 @@ class Engine {
         op.program = &program;
         op.registers = registers;
         op.reducer = reducer;
-        if (recorder_ != nullptr) op.recorded = recorder_->begin(recorded_call(program), false);
+        if (recorder_ != nullptr)
+            op.recorded = recorder_->begin(recorded_call(program), /*blocking=*/false);
         number(op, bulk);
         stepper_.reserve(program);
         if (team.failed) {
@@ -345,11 +346,11 @@ class Engine {
 
     void end(Operation& op) {
         if (op.state == Operation::State::failed) {
-            stepper_.unexpose(op, true);
+            stepper_.revoke_exposures(op);
             fail(op);
             return end_failed(op);
         }
-        stepper_.unexpose(op, false);
+        stepper_.unexpose(op);
         op.run_finish();
         op.finish = nullptr;
         op.team->cells->complete(op.epoch, op.program->synchronizing);
@@ -417,15 +418,15 @@ class Engine {
         const FusedCall call = begin_fused(team, program, registers, reducer);
         return make_steps(team, program, [&] {
             return run_steps(
-                call, [this](FusedCall by, const FusedStep& at) { return await_flag(by, at); });
+                call, [this](FusedCall copy, const FusedStep& at) { return await_flag(copy, at); });
         });
     }
 
     bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
                             const Reducer& reducer) {
-        const Recorder::Open open = recorder_->begin(recorded_call(program), true);
+        const Recorder::Open open = recorder_->begin(recorded_call(program), /*blocking=*/true);
         const FusedCall call = begin_fused(team, program, registers, reducer);
-        const auto wait = [this](const auto& by, const auto& at) { return await_flag(by, at); };
+        const auto wait = [this](const auto& copy, const auto& at) { return await_flag(copy, at); };
         RecordedWait recorded{wait, *recorder_, job_rank_, call, open};
         const bool done = make_steps(team, program, [&] { return run_steps(call, recorded); });
         recorder_->end(open, team.setup.id, call.epoch);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine_failures.hpp - members of the class Engine that fail calls and describe waits.
 //
-// Holds    A failed team accepts no calls. A failed call ends when no transfer reads its buffers.
+// Holds    A call of a failed team fails at once. A failed call ends when no transfer reads its
+//          buffers.
 #pragma once
 
 #include <vector>
@@ -21,7 +22,7 @@ void Engine<Wire>::fail(Operation& op) {
     if (is_first) watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
 }
 
-/// Fails all calls of a team. The team accepts no further calls.
+/// Fails the team: its present and all further calls.
 template <Transport Wire>
 void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
     team.fail(why);
@@ -34,7 +35,7 @@ void Engine<Wire>::fail_team(TeamState& team, const base::Failure& why) {
     team.queue.clear();
     std::erase_if(running_, [&](Operation* op) {
         if (op->team != &team) return false;
-        stepper_.unexpose(*op, true);
+        stepper_.revoke_exposures(*op);
         fail_one(op);
         return true;
     });
@@ -99,13 +100,13 @@ void Engine<Wire>::revoke(TeamState& team, const base::Failure& why) {
 
 template <Transport Wire>
 std::vector<WaitingLane> Engine<Wire>::describe_running() const {
-    std::vector<WaitingLane> lines;
-    for (const Operation* op : running_) stepper_.describe(*op, lines);
-    for (const Operation* op : failing_) lines.push_back(describe_last_puts(*op));
+    std::vector<WaitingLane> lanes;
+    for (const Operation* op : running_) stepper_.describe(*op, lanes);
+    for (const Operation* op : failing_) lanes.push_back(describe_last_puts(*op));
     for (const auto& team : teams_)
-        if (!team->queue.empty()) describe_gate(*team->queue.front(), lines);
-    if (describe_await_) lines.push_back({.peer = -1, .text = describe_await_()});
-    return lines;
+        if (!team->queue.empty()) describe_gate(*team->queue.front(), lanes);
+    if (describe_await_) lanes.push_back({.peer = -1, .text = describe_await_()});
+    return lanes;
 }
 
 }  // namespace weft::run

@@ -4,14 +4,15 @@
 //
 // Why      The functions are inlined into their caller, so that the compiler keeps the state of a
 //          call in registers. For the same reason, the function `wait` gets copies of arguments.
-// Holds    The functions do not allocate, lock, call the system or choose an algorithm. `wait` is
-//          called if the first test finds no flag. It returns false if the call must end.
+// Holds    The functions do not allocate, lock or call the system. `wait` is called if the first
+//          test finds no flag. It returns false if the call must end.
 #pragma once
 
 #include <array>
 #include <cstring>
 #include <span>
 
+#include "base/clock.hpp"
 #include "base/copy.hpp"
 #include "run/bind/fused.hpp"
 #include "run/execute/operation.hpp"
@@ -216,7 +217,7 @@ struct RecordedWait {
     }
     /// Records the previous step, and its stage if `step` is in another one.
     void reaches(const FusedStep& step) {
-        const std::uint64_t now_ns = Recorder::now();
+        const std::uint64_t now_ns = base::monotonic_ns();
         if (last != nullptr) ended(*last, now_ns);
         const bool begins = last == nullptr || last->stage != step.stage;
         if (last != nullptr && (begins || step.kind == FusedKind::end))

@@ -3,7 +3,8 @@
 //
 // Idea     A piece is resolved to an address in this process, or to memory of a local peer that
 //          only the operating system's kernel can copy. Copies and reductions accept both. Copies
-//          between two such memories, and reductions of them, use blocks that stay in the cache.
+//          from peer to peer by the kernel, and reductions with such copies, pass through blocks
+//          that stay in the cache.
 // Holds    After the first call of a program, no function allocates. A peer's description of its
 //          memory is checked against the size of that memory before use.
 #pragma once
@@ -141,10 +142,11 @@ class Mover {
     }
 
     /// Copies the bytes of the source list to the target list, whose pieces may have other sizes.
-    /// A call in place may exchange two pieces. Returns false if the kernel refused.
+    /// Returns false if the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
-        if (is_exchange(op, target, source, segment)) return exchange(op, target, source, segment);
+        if (overwrites_second_source(op, target, source, segment))
+            return copy_saving_second_source(op, target, source, segment);
         memories_.clear();
         walk(op, source, segment, [&](const Memory& at) {
             count(at, mapped_bytes_.read);
@@ -254,9 +256,9 @@ class Mover {
         return blocks_.data() + number * kBlockBytes;
     }
 
-    /// Returns true if a call in place must save the second source, which is also the first target.
-    [[nodiscard]] bool is_exchange(Operation& op, PieceList target, PieceList source,
-                                   std::uint32_t segment) {
+    /// Returns true if the first of two targets is the second of two sources, all of equal size.
+    [[nodiscard]] bool overwrites_second_source(Operation& op, PieceList target, PieceList source,
+                                                std::uint32_t segment) {
         if (target.count != 2 || source.count != 2) return false;
         if (op.registers.input != op.registers.output) return false;
         const Memory to = piece_of(op, target, segment);
@@ -267,8 +269,8 @@ class Mover {
     }
 
     /// Copies two pieces of equal size by blocks, and saves the second source in block memory.
-    [[nodiscard]] bool exchange(Operation& op, PieceList target, PieceList source,
-                                std::uint32_t segment) {
+    [[nodiscard]] bool copy_saving_second_source(Operation& op, PieceList target, PieceList source,
+                                                 std::uint32_t segment) {
         const Memory to[] = {piece_of(op, target, segment), piece_of(op, target, segment, 1)};
         const Memory from[] = {piece_of(op, source, segment), piece_of(op, source, segment, 1)};
         for (const int i : {0, 1}) {
@@ -311,11 +313,11 @@ class Mover {
         if (step > kBlockBytes && blocks_.size() < 2 * step) blocks_.resize(2 * step);
         const auto targets = std::span(memories_).first(target_count);
         const auto operands = std::span(memories_).subspan(target_count);
-        const auto here = std::ranges::find_if(targets, &Memory::is_addressable);
+        const auto direct = std::ranges::find_if(targets, &Memory::is_addressable);
         const std::size_t bytes = targets.front().bytes;
         for (std::size_t at = 0; at < bytes; at += step) {
             const std::size_t chunk = std::min(step, bytes - at);
-            std::byte* const into = here != targets.end() ? here->data + at : nullptr;
+            std::byte* const into = direct != targets.end() ? direct->data + at : nullptr;
             Memory sum{.bytes = chunk};
             if (!add_operands(op, operands, at, into, sum)) return false;
             for (const Memory& target : targets)
@@ -364,14 +366,12 @@ class Mover {
         const std::uint64_t element = op.program->element_bytes;
         const std::uint64_t begin = partition.begin(piece.first + shift);
         const std::uint64_t bytes = partition.size(piece.first + shift, piece.count) * element;
-        const bool in_units = piece.buffer == plan::Buffer::input ||
-                              piece.buffer == plan::Buffer::output ||
-                              piece.buffer == plan::Buffer::scratch;
         // Pieces of slots and published cells are packed; a mapped block keeps the owner's layout.
         const std::uint64_t before = piece.buffer == plan::Buffer::mapped ? 0 : packed;
         const std::uint64_t offset =
-            in_units ? op.program->place(piece.buffer, piece.first + shift) * element
-                     : before + (begin - partition.begin(piece.origin + shift)) * element;
+            is_payload(piece.buffer)
+                ? before + (begin - partition.begin(piece.origin + shift)) * element
+                : op.program->place(piece.buffer, piece.first + shift) * element;
         packed += bytes;
         return part_of(op, piece, segment, offset, bytes);
     }

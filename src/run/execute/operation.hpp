@@ -69,7 +69,7 @@ struct Operation {
     /// Copies of sources that only the kernel can read. Kept for later calls.
     std::vector<std::vector<std::byte>> packed;
     std::size_t packed_used = 0;  ///< number of copies in this call
-    /// The caller's buffers that peers may access. `registers` then point to their aliases.
+    /// The caller's buffers that peers may access; see Stepper::expose().
     std::vector<base::Exposure> exposures;
     /// Payloads of expose steps, by step and segment. Their puts read them.
     std::vector<base::Reach> exposed;
@@ -91,12 +91,12 @@ struct Operation {
         const std::size_t payloads = std::size_t{program->exposes} * program->segments;
         if (exposed.size() < payloads) exposed.resize(payloads);
     }
-    /// Returns a number that changes when a lane advances.
-    [[nodiscard]] std::uint64_t place() const {
-        std::uint64_t place = static_cast<std::uint64_t>(state);
+    /// Returns a hash of the state and of the lanes' positions: it changes when a lane advances.
+    [[nodiscard]] std::uint64_t position_hash() const {
+        std::uint64_t hash = static_cast<std::uint64_t>(state);
         for (const LaneCursor& lane : lanes)
-            place = 31 * (31 * (31 * place + lane.at) + lane.segment) + lane.resume;
-        return place;
+            hash = 31 * (31 * (31 * hash + lane.at) + lane.segment) + lane.resume;
+        return hash;
     }
 
     void run_finish() {
@@ -107,7 +107,7 @@ struct Operation {
     [[nodiscard]] std::uint32_t cell_number(std::uint32_t number, std::uint32_t segment) const {
         return number * program->depth + segment % program->depth;
     }
-    /// Returns the offset in the region of the slot for the same number and segment.
+    /// Returns the offset in the region of the slot that the step uses for a segment.
     [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t segment) const {
         return bulk_offset + program->slot_offset(number, segment % program->depth);
     }

@@ -49,8 +49,8 @@ class Stepper {
         }
     }
 
-    /// Makes the buffers that the program exposes accessible to local peers. If peers write to one,
-    /// `registers` are set to its alias. In-place input and output are one buffer.
+    /// Makes the buffers that the program exposes accessible to local peers. If a buffer is written
+    /// meanwhile, its register is set to its alias. In-place input and output are one buffer.
     void expose(Operation& op) {
         const TouchedBuffer& in = op.program->touched_input;
         const TouchedBuffer& out = op.program->touched_output;
@@ -66,23 +66,23 @@ class Stepper {
         std::byte* const alias = expose(op, memory.output, out);
         if (out.access != base::Access::read) memory.output = alias;
     }
-    /// Ends the exposures. If `failed`, local peers may still access the buffers.
-    void unexpose(Operation& op, bool failed) {
-        for (const base::Exposure& exposure : op.exposures) {
-            if (failed)
-                wire_.memory().revoke(exposure);
-            else
-                wire_.memory().unexpose(exposure);
-        }
+    /// Ends the exposures of a complete call.
+    void unexpose(Operation& op) {
+        for (const base::Exposure& exposure : op.exposures) wire_.memory().unexpose(exposure);
+        op.exposures.clear();
+    }
+    /// Ends the exposures of a failed call, whose buffers local peers may still access.
+    void revoke_exposures(Operation& op) {
+        for (const base::Exposure& exposure : op.exposures) wire_.memory().revoke(exposure);
         op.exposures.clear();
     }
 
     /// Adds a description of each waiting lane, or of the operation if all lanes have ended.
-    void describe(const Operation& op, std::vector<WaitingLane>& lines) const {
-        const std::size_t before = lines.size();
+    void describe(const Operation& op, std::vector<WaitingLane>& waiting) const {
+        const std::size_t before = waiting.size();
         for (const LaneCursor& lane : op.lanes)
-            if (lane.at < lane.end) lines.push_back(describe(op, lane));
-        if (lines.size() == before) lines.push_back(describe_last_puts(op));
+            if (lane.at < lane.end) waiting.push_back(describe(op, lane));
+        if (waiting.size() == before) waiting.push_back(describe_last_puts(op));
     }
     /// Describes a waiting lane, with the flag in its cell and the expected flag.
     [[nodiscard]] WaitingLane describe(const Operation& op, const LaneCursor& lane) const {
@@ -95,7 +95,7 @@ class Stepper {
         waiting.want = flag(op, segment, step.salt);
         return waiting;
     }
-    /// Resets lingers() for the next peer, because the death of the ended peer is known.
+    /// Resets lingers() for the next peer that ends.
     void forget_ended_peer() noexcept { gone_since_ns_ = 0; }
 
   private:
@@ -122,7 +122,7 @@ class Stepper {
         if (!op.exposures.empty() && drains(op)) op.state = Operation::State::draining;
         return moved;
     }
-    /// Returns true if the remaining steps only wait for peers that read copies of all exposures.
+    /// Returns true if the remaining steps only wait, for peers that read copies of the buffers.
     [[nodiscard]] static bool drains(const Operation& op) {
         if (op.has_transfers() ||
             !std::ranges::all_of(op.exposures, &base::Exposure::separate_copy))
@@ -186,7 +186,7 @@ class Stepper {
 
     Progress step_recorded(Operation& op, LaneCursor& lane) {
         const LaneCursor before = lane;
-        const std::uint64_t begin_ns = Recorder::now();
+        const std::uint64_t begin_ns = base::monotonic_ns();
         const Progress progress = step(op, lane);
         if (progress == Progress::blocked && lane.tried_ns == 0) lane.tried_ns = begin_ns;
         if (progress != Progress::advanced || op.state == Operation::State::draining)
@@ -205,7 +205,7 @@ class Stepper {
         if (waits ? lane.skips_wait(step.lag) : lane.skips_signal(step.lag)) return;
         const TeamState& team = *op.team;
         RecordedEvent event{.begin_ns = begin_ns,
-                            .end_ns = Recorder::now(),
+                            .end_ns = base::monotonic_ns(),
                             .step = lane.at,
                             .lane = number_of_lane,
                             .kind = event_kind(step.kind)};
@@ -241,7 +241,7 @@ class Stepper {
     // --- signals -------------------------------------------------------------------------------
 
     /// Returns the flag of a segment. A loop with more iterations than segments reuses ticks, which
-    /// is safe: consecutive flags in a cell differ, and each is raised after the last was seen.
+    /// is safe: consecutive flags in a cell differ, and each is raised after the previous was seen.
     [[nodiscard]] static base::FlagWord flag(const Operation& op, std::uint32_t segment,
                                              std::uint16_t salt) {
         const std::uint32_t segments = op.program->segments;
@@ -395,7 +395,7 @@ class Stepper {
     }
 
     /// Fails the call after the kernel refused a copy between this rank and a local peer. If the
-    /// peer has just ended, returns `blocked` for a second.
+    /// peer has just ended, returns `blocked` for one second.
     Progress fail_copy(Operation& op, const LaneCursor& lane) {
         const Fault& fault = mover_.fault();
         if (fault.error == 0) return fail_invalid(op, lane, fault.peer);

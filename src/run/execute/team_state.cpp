@@ -28,7 +28,7 @@ TeamState::TeamState(TeamSetup made_from)
             .start = setup.shape.start_of_class(number),
             .bytes = banks.bytes};
     }
-    count_banks();
+    set_bank_masks();
     unchecked_peers.store(size(), std::memory_order_relaxed);
 }
 
@@ -38,8 +38,8 @@ void TeamState::limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks
     window = std::make_unique<Window>(banks);
 }
 
-/// Sets the masks. A test's window may have more banks than the region.
-void TeamState::count_banks() {
+/// Sets the masks for the smaller of window and region: a test's window may have more banks.
+void TeamState::set_bank_masks() {
     cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
     for (std::size_t number = 0; number < bulk.size(); ++number) {
         if (bulk[number].window == nullptr) continue;
@@ -55,7 +55,7 @@ void TeamState::share_credits() {
     limit_banks(cells, kNearBanks);
     for (std::size_t number = 0; number < base::kSmallClasses; ++number)
         limit_banks(bulk[number].window, kNearSmallBanks[number]);
-    count_banks();
+    set_bank_masks();
     const auto share = [&](Window* window, auto word_of, Credits::HashOf hash_of) {
         if (window == nullptr) return;
         std::vector<Credits::Word*> words;

@@ -18,7 +18,7 @@
 
 namespace weft::run {
 
-/// Parameters of a team. All except `rank` are equal on all members.
+/// Parameters of a team. The numbers, except `rank`, are equal on all members.
 struct TeamSetup {
     std::uint32_t id = 0;         ///< index of the team's region, and its name in reports
     Rank rank = 0;                ///< rank of this process in the team
@@ -90,7 +90,7 @@ struct TeamState {
     static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
                                                                                     16};
     static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks);
-    void count_banks();
+    void set_bank_masks();
     /// Sets own_region. Uses credits instead of barriers if all members share memory. `bases` must
     /// be complete.
     void share_credits();

@@ -4,10 +4,10 @@
 //
 // Idea     One thread drives an engine at a time (docs/decisions/0017-one-lock-for-the-engine.md).
 //          A signal handler cannot read an engine that it has interrupted, so it sets a flag. The
-//          driving thread tests the flag when it reads the clock, and prints a line about its wait.
-// Holds    A fused call whose flags have already arrived has no cost for status requests: it counts
-//          as inside only while it waits. A thread inside a call answers at its next check, or when
-//          it leaves the call. If no thread is inside, the handler itself prints the state.
+//          driving thread tests the flag after each poll without effect and when it leaves a call,
+//          and prints a line about its wait.
+// Holds    Status requests cost nothing in a fused call without lock whose flags have arrived: it
+//          counts as inside only while it waits. If no thread is inside, the handler itself prints.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class Turn {
 
     /// Holds the turn until it is destroyed. With TurnKind::own, holds no lock.
     using Hold = std::unique_lock<std::mutex>;
-    [[nodiscard]] bool shared() const { return kind_ != TurnKind::own; }
+    [[nodiscard]] bool has_lock() const { return kind_ != TurnKind::own; }
     [[nodiscard]] bool divided() const { return kind_ == TurnKind::divided; }
     [[nodiscard]] [[gnu::always_inline]] Hold take() {
         if (kind_ == TurnKind::own) return Hold(mutex_, std::defer_lock);
@@ -116,8 +116,8 @@ class Driving {
     Engine& engine_;
 };
 
-/// Progress function of another library that shares the application's thread. Waits call it, and
-/// polls without effect. The function must not use the runtime.
+/// Progress function of another library that shares the application's thread, called after polls
+/// without effect. The function must not use the runtime.
 class ExternalProgress {
   public:
     /// Sets the function. nullptr removes it.

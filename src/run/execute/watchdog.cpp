@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/execute/watchdog.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <span>
 
@@ -54,7 +53,7 @@ WaitingLane describe_last_puts(const Operation& op) {
     return describe_step(op, static_cast<std::uint32_t>(op.program->steps.size()));
 }
 
-void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
+void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes) {
     TeamState& team = *op.team;
     const Credits* credits = team.cells->awaited(op.epoch);
     Epoch epoch = op.epoch;
@@ -66,8 +65,8 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
     const PastCall call = team.recall(epoch);
     if (call.program == nullptr) return;
     const Rank peer = credits->lagging_rank();
-    const Rank named = team.setup.job_ranks[peer];
-    lines.push_back(
+    const Rank job_rank = team.setup.job_ranks[peer];
+    lanes.push_back(
         {.team = &team,
          .program = call.program,
          .epoch = epoch,
@@ -77,7 +76,7 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lines) {
          .text = fmt::format("{} {} epoch {}: waiting for rank {} to complete earlier calls (has "
                              "completed {})",
                              op.program->program.collective, op.program->program.algorithm,
-                             op.epoch, named, credits->count_from(peer))});
+                             op.epoch, job_rank, credits->count_from(peer))});
 }
 
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // watchdog.hpp - pauses between polls, reports long waits, and detects failures.
 //
-// Idea     After each poll without effect, the wire pauses or yields. Every 256 polls, the watchdog
-//          reads the clock. After a second, it sends the awaited peer an inquiry, to detect
-//          different calls (inquiry.hpp). After WEFT_TIMEOUT, it reports the awaited rank.
+// Idea     After each poll without effect, the wire pauses or yields. After 256 of them in a row,
+//          the watchdog reads the clock. After a second, it sends the awaited peer an inquiry, to
+//          detect different calls (inquiry.hpp). After WEFT_TIMEOUT, it reports the awaited rank.
 // Why      A wire fails if a peer has died. The launcher should detect the peer's end first, and
 //          the SIGTERM report should describe the wait. So the wait continues for linger_ns.
 #pragma once
@@ -39,15 +39,15 @@ struct WaitState {
     unsigned reports = 0;  ///< number of reports about this wait
 };
 
-/// A wait for a call, and the call's place at the last check.
-struct PlacedWait {
+/// A thread's wait for a call, and Operation::position_hash() at the last check.
+struct OwnWait {
     WaitState state;
-    std::uint64_t place = 0;
+    std::uint64_t position_hash = 0;
 
-    /// Restarts the time of the wait if the call has advanced to another place. Returns true then.
-    bool moved_to(std::uint64_t now_at) {
-        if (now_at == place) return false;
-        *this = {.state = {}, .place = now_at};
+    /// Restarts the time of the wait if the hash has changed. Returns true then.
+    bool restart_if_advanced(std::uint64_t hash) {
+        if (hash == position_hash) return false;
+        *this = {.state = {}, .position_hash = hash};
         return true;
     }
 };
@@ -67,12 +67,13 @@ struct WaitingLane {
     std::string text;  ///< if not empty: the whole description, of a wait that is not a lane's
 };
 
-/// Describes a lane that waits at a step or, after the last step, for its puts. Sets no flags.
+/// Describes a lane that waits at a step or, after the last step, for its puts. Leaves out `have`
+/// and `want`.
 [[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
 /// Describes an operation whose steps are done, but whose last puts still read their sources.
 [[nodiscard]] WaitingLane describe_last_puts(const Operation& op);
 /// Adds a description of a queued call that waits for a credit.
-void describe_gate(const Operation& op, std::vector<WaitingLane>& lines);
+void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes);
 /// Returns "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", with
 /// ranks of the job. If barriers were inserted, adds the user's number of the call.
 [[nodiscard]] std::string to_text(const WaitingLane& lane, Rank job_rank);
@@ -102,7 +103,7 @@ void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 [[nodiscard]] Inquiry make_inquiry(const TeamState& team, Epoch epoch, PastCall call,
                                    Rank job_rank);
 /// Returns the team ranks that may wait for this rank in a failed call: in teams of up to 64 ranks,
-/// all; in larger ones, local ranks and the ranks to which the program puts (none if it is null).
+/// all others; in larger teams, local ranks and the ranks to which `program`, unless null, puts.
 [[nodiscard]] std::vector<Rank> ranks_that_may_wait(const TeamState& team,
                                                     const BoundProgram* program);
 
@@ -142,7 +143,7 @@ class Watchdog {
     static constexpr unsigned kProgressEvery = 16;  ///< polls of a fused call between progress()
     static constexpr std::uint64_t kSpreadNs = 1'000'000'000;  ///< time limit for sending verdicts
     static constexpr std::uint64_t kDeathsNs = 2'000'000;      ///< time between checks for deaths
-    static constexpr Rank kInquiriesMax = 64;  ///< limit for the inquiries of one check
+    static constexpr Rank kInquiriesMax = 64;  ///< limit for the members that inquire() also asks
 
     Watchdog(Wire& wire, Rank job_rank, WatchdogOptions options)
         : wire_(wire), job_rank_(job_rank), options_(std::move(options)) {
@@ -222,7 +223,8 @@ class Watchdog {
         return true;
     }
 
-    /// Reads and sends inquiries, and reports. Returns the same as wait().
+    /// Answers status requests, detects failures, reads and sends inquiries, and reports waits.
+    /// Returns false if the wait cannot succeed.
     template <class Lanes>
     bool check(WaitState& wait_state, const Teams& teams, Lanes lanes,
                Caller caller = Caller::waits) {
@@ -260,7 +262,8 @@ class Watchdog {
         return true;
     }
 
-    /// Returns false if a member has revoked a team. Its verdict may be overwritten in the mailbox.
+    /// Returns false if a member has revoked a team. Needed because another inquiry may overwrite
+    /// the member's verdict in the mailbox.
     bool read_revocations(const Teams& teams) {
         for (const auto& team : teams) {
             if (team->failed || team->setup.revoked == 0) continue;
@@ -409,8 +412,7 @@ class Watchdog {
         wait_until_sent(deadline);
     }
 
-    /// Sends an inquiry. Drops it if the previous one takes more than 10 ms: inquiries are
-    /// repeated.
+    /// Sends an inquiry, unless the previous one takes more than 10 ms: inquiries are repeated.
     void send(const Inquiry& inquiry, Rank peer) {
         const std::uint64_t deadline = base::monotonic_ns() + kSpreadNs / 100;
         if (!finish_sending(deadline)) return;

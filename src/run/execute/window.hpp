@@ -92,7 +92,7 @@ class Credits {
         known_ = least;
         return true;
     }
-    /// Returns false if the rank's last call before `end` differs from this rank's.
+    /// Returns false if call `end - 1` of the rank differs from call `end - 1` of this rank.
     [[nodiscard]] bool agrees(Rank rank, Epoch end) const {
         if (!hash_of_ || end == first_) return true;
         const std::uint16_t mine = hash_of_(end - 1);
@@ -106,7 +106,7 @@ class Credits {
     base::Tick first_tick_;
     Epoch first_;
     HashOf hash_of_;
-    Epoch known_;  ///< every rank has completed the calls before this one
+    Epoch known_;  ///< every rank has completed all calls before `known_`
     Rank at_ = 0;  ///< the rank whose word is read next
     Epoch mismatched_call_ = -1;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/clock.hpp"
+
 namespace weft::run {
 
 Recorder::Recorder(Rank ranks, std::size_t events_max)
@@ -39,11 +41,11 @@ Recorder::LineAndName Recorder::known(const RecordedCall& call) {
 
 Recorder::Open Recorder::begin(const RecordedCall& call, bool blocking) {
     const LineAndName kind = known(call);
-    return {now(), calls_++, kind.line, kind.name, blocking};
+    return {base::monotonic_ns(), calls_++, kind.line, kind.name, blocking};
 }
 
 void Recorder::end(const Open& call, std::uint32_t team, std::int64_t epoch) {
-    const std::uint64_t end_ns = now();
+    const std::uint64_t end_ns = base::monotonic_ns();
     CallSums& sums = lines_[call.line];
     ++sums.calls;
     sums.time_ns += end_ns - call.begun_ns;

@@ -15,7 +15,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/reach.hpp"
 #include "base/region.hpp"
 #include "weft/types.hpp"
@@ -53,8 +52,7 @@ struct RecordedEvent {
 };
 static_assert(sizeof(RecordedEvent) == 48);
 
-/// Returns a hash of the rank that owns a flag, the flag's offset in that rank's segment, and its
-/// value. Never 0.
+/// Returns a hash of a flag's owner, offset in the owner's segment, and value. Never 0.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
     std::uint64_t key = flag * 0x9e3779b97f4a7c15ULL;
     key ^= (offset / sizeof(base::Cell)) * 0xc2b2ae3d27d4eb4fULL;
@@ -90,7 +88,7 @@ struct CallSums {
     std::uint64_t calls = 0;        ///< number of calls
     std::uint64_t time_ns = 0;      ///< time in calls
     std::uint64_t waited_ns = 0;    ///< time in waits and flushes
-    std::uint64_t put_bytes = 0;    ///< bytes put to local peers
+    std::uint64_t put_bytes = 0;    ///< bytes published, or put to local peers
     std::uint64_t far_bytes = 0;    ///< bytes put to remote ranks
 };
 
@@ -108,7 +106,6 @@ class Recorder {
     /// `events_max` limits the number of events that are kept. 0: only sums are kept.
     Recorder(Rank ranks, std::size_t events_max);
 
-    [[nodiscard]] static std::uint64_t now() { return base::monotonic_ns(); }
     [[nodiscard]] Open begin(const RecordedCall& call, bool blocking);
     void end(const Open& call, std::uint32_t team, std::int64_t epoch);
     /// Records a step of a call and sets `event.call`.

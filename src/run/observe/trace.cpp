@@ -362,8 +362,9 @@ base::Result<std::string> write_trace(const std::string& folder,
         count = out.count();
     }
     if (std::fflush(file.get()) != 0 || std::ferror(file.get()) != 0) {
-        const base::Failure why = base::fail(Status::environment, "WEFT_TRACE={}: {}: {}", folder,
-                                             path, std::strerror(errno));
+        const base::Failure why =
+            base::fail(Status::environment, "WEFT_TRACE={}: cannot write {}: {}", folder, path,
+                       std::strerror(errno));
         std::remove(path.c_str());  // a truncated trace is of no use, and fills the disk
         return why;
     }
