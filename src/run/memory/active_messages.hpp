@@ -33,10 +33,10 @@ class ActiveMessages {
     ~ActiveMessages();
 
     /// Sets the handler of a number from 0 to 255. If `handler` has no function, messages for this
-    /// number wait in the mailbox until another handler is set.
+    /// number wait in the ring until another handler is set.
     [[nodiscard]] base::Result<void> set_handler(int number, const MessageHandler& handler);
-    /// Sends a short message if the rank is local and its mailbox has space: the usual case. In all
-    /// other cases, sends nothing and returns false; send() then sends or reports the error.
+    /// Sends a short message if the rank is local and the ring there has space: the usual case. In
+    /// all other cases, sends nothing and returns false; send() then sends or reports the error.
     [[nodiscard]] bool send_at_once(Rank job_rank, int handler, const void* data,
                                     std::size_t bytes) noexcept;
     /// Sends a message to a rank of the job. If 64 messages to the rank are queued, waits for space
@@ -54,8 +54,8 @@ class ActiveMessages {
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
     /// Waits until all queued messages have been sent. Drops messages to dead ranks.
     [[nodiscard]] base::Result<void> settle();
-    /// Makes every later call fail, because the runtime is finalized. Drops messages without a
-    /// handler from now on.
+    /// Makes every later call fail, because the runtime is finalized. Drops present and later
+    /// messages without a handler.
     void close();
 
     /// Starts to serve requests of the team's local members for memory that they cannot map.

@@ -26,7 +26,8 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
     return team_.job_rank(peer);
 }
 
-/// Translates an address; with 0 bytes, any. Inlines symmetric memory unless the team has failed.
+/// Translates an address. With 0 bytes, any address is valid. Only the usual case is inlined:
+/// symmetric memory of a team that has not failed.
 [[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::find(
     std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
     Rank peer) {
@@ -114,19 +115,20 @@ static base::Failure null_buffer(std::string_view argument, std::size_t bytes, R
                       unit, bytes, peer);
 }
 
-/// Makes a call of OneSided in this context's stream. `near`: it only accesses mapped memory, and
-/// does not take the engine's lock. It still polls the engine from time to time, because a program
+/// Makes a call of OneSided in this context's stream. `mapped`: it only accesses mapped memory, and
+/// does not take the engine's turn. It still polls the engine from time to time, because a program
 /// that polls a word of a local peer must not delay requests of remote ranks.
 template <auto kCall, class... Arguments>
-base::Result<void> RemoteMemory::run_in_stream(bool near, Arguments&&... arguments) {
-    if (near)
-        services_.progress.drive_now_and_then(stream_ != nullptr ? &stream_->near_calls : nullptr);
-    const Turn::Hold hold = near ? Turn::Hold() : services_.engine.take_turn();
+base::Result<void> RemoteMemory::run_in_stream(bool mapped, Arguments&&... arguments) {
+    if (mapped)
+        services_.progress.drive_now_and_then(stream_ != nullptr ? &stream_->mapped_calls
+                                                                 : nullptr);
+    const Turn::Hold hold = mapped ? Turn::Hold() : services_.engine.take_turn();
     if ((services_.onesided.*kCall)(std::forward<Arguments>(arguments)..., stream_)) return {};
     return services_.engine.failure();
 }
 
-bool RemoteMemory::is_near(const Target& target) const {
+bool RemoteMemory::is_mapped(const Target& target) const {
     return services_.onesided.reach(target.rank, target.remote) != nullptr;
 }
 
@@ -146,7 +148,7 @@ base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t byt
                                      Return when) {
     const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
-    return run_in_stream<&RealOneSided::put>(is_near(target), target.rank, target.remote,
+    return run_in_stream<&RealOneSided::put>(is_mapped(target), target.rank, target.remote,
                                              static_cast<const std::byte*>(from), bytes, when);
 }
 
@@ -155,7 +157,7 @@ base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t b
     const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
     return run_in_stream<&RealOneSided::get>(
-        is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, when);
+        is_mapped(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, when);
 }
 
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
@@ -166,7 +168,7 @@ base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const S
         return exceeds_space(call, "src", blocks, blocks.from_stride, peer);
     if (from == nullptr)
         return null_buffer(fmt::format("{}: src", call), blocks.block_bytes, peer, "blocks of ");
-    return run_in_stream<&RealOneSided::put_strided>(is_near(target), target.rank, target.remote,
+    return run_in_stream<&RealOneSided::put_strided>(is_mapped(target), target.rank, target.remote,
                                                      static_cast<const std::byte*>(from), blocks);
 }
 
@@ -180,7 +182,7 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
     if (into == nullptr)
         return null_buffer("get_strided: dst", blocks.block_bytes, peer, "blocks of ");
     return run_in_stream<&RealOneSided::get_strided>(
-        is_near(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
+        is_mapped(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
 }
 
 base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
@@ -192,15 +194,16 @@ base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
     // If all memory is mapped, the signal is a store with release order, so it needs no fence.
     const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
     const auto target = find("put_strided_signal", "dst", to, bytes, peer);
-    if (!is_near(signal) || !target || !is_near(*target)) WEFT_TRY(fence());
-    return put_signal(nullptr, nullptr, 0, word, value, adds, peer, Return::at_once);
+    if (!is_mapped(signal) || !target || !is_mapped(*target)) WEFT_TRY(fence());
+    return put_signal(/*to=*/nullptr, /*from=*/nullptr, /*bytes=*/0, word, value, adds, peer,
+                      Return::at_once);
 }
 
 base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size_t bytes, Rank peer,
                                            Delivery& delivery) {
     const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
-    if (is_near(target)) return put(to, from, bytes, peer, Return::at_once);
+    if (is_mapped(target)) return put(to, from, bytes, peer, Return::at_once);
     const Turn::Hold hold = services_.engine.take_turn();
     if (RealDeliveries(services_.onesided)
             .start_put(target.rank, target.remote, static_cast<const std::byte*>(from), bytes,
@@ -222,14 +225,15 @@ base::Result<std::shared_ptr<StartedGet>> RemoteMemory::start_get(void* into, co
                                                                   std::shared_ptr<void> kept) {
     const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
-    if (is_near(target)) {
+    if (is_mapped(target)) {
         WEFT_TRY(get(into, from, bytes, peer, Return::reusable));
         return std::shared_ptr<StartedGet>();
     }
     auto started =
         std::make_shared<StartedGet>(StartedGet{.rank = target.rank, .kept = std::move(kept)});
-    WEFT_TRY(run_in_stream<&RealOneSided::start_far_get>(
-        false, target.rank, static_cast<std::byte*>(into), target.remote, bytes, started));
+    WEFT_TRY(run_in_stream<&RealOneSided::start_unmapped_get>(
+        /*mapped=*/false, target.rank, static_cast<std::byte*>(into), target.remote, bytes,
+        started));
     return started;
 }
 
@@ -251,7 +255,7 @@ base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::siz
     if (bytes != 0) target = WEFT_TRY(find("put_signal", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, peer);
     return run_in_stream<&RealOneSided::put_signal>(
-        is_near(target) && is_near(signal), target.rank, target.remote,
+        is_mapped(target) && is_mapped(signal), target.rank, target.remote,
         static_cast<const std::byte*>(from), bytes, Signal{signal.remote, value, adds}, when);
 }
 
@@ -269,7 +273,7 @@ base::Result<void> RemoteMemory::change_by(const WordChange& change, Rank peer,
     const auto target =
         WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
     const Atomic atomic{change.kind, change.width, target.remote, change.operand, change.compare};
-    return run_in_stream<kCall>(is_near(target), target.rank, atomic,
+    return run_in_stream<kCall>(is_mapped(target), target.rank, atomic,
                                 std::forward<Result>(result)...);
 }
 

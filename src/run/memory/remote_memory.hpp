@@ -115,7 +115,7 @@ class RemoteMemory {
     /// Drives the engine until the peer has the data and the source may be changed. Fails with
     /// Status::timeout after the deadline; does not drive if the deadline has passed.
     [[nodiscard]] base::Result<void> await_delivery(Delivery& delivery, base::Deadline deadline);
-    /// Starts a get. Returns null if it is complete. kept: see StartedGet.
+    /// Starts a get. Returns null if it is complete. `kept`: see StartedGet.
     [[nodiscard]] base::Result<std::shared_ptr<StartedGet>> start_get(
         void* into, const void* from, std::size_t bytes, Rank peer,
         std::shared_ptr<void> kept = nullptr);
@@ -156,11 +156,11 @@ class RemoteMemory {
                                                    const Strided& blocks, Rank peer);
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
     template <auto kCall, class... Arguments>
-    [[nodiscard]] base::Result<void> run_in_stream(bool near, Arguments&&... arguments);
+    [[nodiscard]] base::Result<void> run_in_stream(bool mapped, Arguments&&... arguments);
     template <auto kCall, class... Result>
     [[nodiscard]] base::Result<void> change_by(const WordChange& change, Rank peer,
                                                Result&&... result);
-    [[nodiscard]] bool is_near(const Target& target) const;
+    [[nodiscard]] bool is_mapped(const Target& target) const;
     [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
 
     MemoryServices& services_;

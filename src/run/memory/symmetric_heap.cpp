@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "base/units.hpp"
 #include "run/job/real_engine.hpp"
@@ -71,8 +70,9 @@ base::Result<std::byte*> SymmetricHeap::reallocate(Team& team, const void* memor
     const auto block = find_block(team, offset);
     if (block == blocks_.end())
         return base::fail(Status::argument,
-                          "realloc: the pointer is not the start of memory that was allocated on "
-                          "this team and is still in use");
+                          "realloc: {} is not the start of memory that was allocated on this team "
+                          "and is still in use",
+                          memory);
     const std::uint64_t old_bytes = block->second.bytes;
     WEFT_TRY(settle(services_.engine, services_.onesided));
     auto moved = allocate(team, request);

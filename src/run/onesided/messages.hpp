@@ -77,7 +77,7 @@ class Messages {
             return false;
         return post_near(rank, to, {handler, static_cast<std::uint32_t>(bytes)}, data);
     }
-    /// Drops messages without a handler, which wait until then: no handler is set later.
+    /// Drops present and later messages without a handler. Called when no handler can follow.
     void drop_unhandled() noexcept {
         for (MessageHandler& handler : handlers_)
             if (handler.function == nullptr)
@@ -160,7 +160,7 @@ class Messages {
         from.awaited = base::flag_word(number, 0);
     }
 
-    /// Returns true if a local peer has sent no message and has no queued message: the usual case.
+    /// Returns true if the peer is local and no message from or to it waits: the usual case.
     [[nodiscard]] static bool is_idle(const MessagePeer& from) noexcept {
         if (from.segment == nullptr || !from.queue.empty()) return false;
         return !has_arrived(from, from.next->flag.load(std::memory_order_relaxed));
@@ -259,9 +259,8 @@ class Messages {
         auto* const cell = reinterpret_cast<base::Cell*>(to.segment + area_.cell(rank_, number));
         std::byte* const at = fits ? cell->payload : to.segment + area_.slot(rank_, number);
         std::memcpy(at, &head, sizeof head);
-        if (head.bytes == sizeof(std::uint64_t))
-            std::memcpy(at + sizeof head, data,
-                        sizeof(std::uint64_t));  // inlined, as size is fixed
+        if (head.bytes == sizeof(std::uint64_t))  // a fixed size, so memcpy() is inlined
+            std::memcpy(at + sizeof head, data, sizeof(std::uint64_t));
         else if (head.bytes != 0)
             std::memcpy(at + sizeof head, data, head.bytes);
         // Release: pairs with the acquire in the peer's has_arrived().

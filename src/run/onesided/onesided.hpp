@@ -26,7 +26,7 @@
 
 namespace weft::run {
 
-/// Result of a wait. late: the deadline has passed. failed: permanently.
+/// Result of a wait. late: the deadline has passed. failed: the wait cannot succeed.
 enum class Waited : std::uint8_t { done, late, failed };
 
 template <Network Wire, class Drive>
@@ -75,8 +75,8 @@ class OneSided {
         }
         Stream& used = chosen(stream);
         std::uint32_t& pending = pending_of(used, rank, when);
-        return post_far(used, rank, to, from, bytes, pending) &&
-               (when == Return::at_once || await_none(used, pending, rank, "put", bytes));
+        return put_unmapped(used, rank, to, from, bytes, pending) &&
+               (when == Return::at_once || await_transfers(used, pending, rank, "put", bytes));
     }
 
     bool put_strided(Rank rank, const RemoteAddress& to, const std::byte* from,
@@ -90,14 +90,15 @@ class OneSided {
                 const RemoteAddress target = onesided::block_of(row, i, blocks.to_stride);
                 if (std::byte* const near = reach(rank, target)) {
                     onesided::copy_near(near, source, blocks.block_bytes, Direction::put);
-                } else if (!post_far(used, rank, target, source, blocks.block_bytes, pending)) {
+                } else if (!put_unmapped(used, rank, target, source, blocks.block_bytes, pending)) {
                     return false;
                 }
             }
             return true;
         };
         return onesided::for_rows(blocks, put_row) &&
-               await_none(used, pending, rank, "put_strided", blocks.count * blocks.block_bytes);
+               await_transfers(used, pending, rank, "put_strided",
+                               blocks.count * blocks.block_bytes);
     }
 
     bool get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes, Return when,
@@ -105,7 +106,7 @@ class OneSided {
         Stream& used = chosen(stream);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : used.outstanding;
         if (!start_get(rank, into, from, bytes, pending, stream)) return false;
-        if (when != Return::at_once) return await_none(used, pending, rank, "get", bytes);
+        if (when != Return::at_once) return await_transfers(used, pending, rank, "get", bytes);
         if (reach(rank, from) == nullptr) used.mark_dirty(rank);  // so that quiet() reports a death
         return true;
     }
@@ -131,8 +132,9 @@ class OneSided {
     }
 
     /// Starts a get from memory that is not mapped. A request or quiet() waits for its data.
-    bool start_far_get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes,
-                       const std::shared_ptr<StartedGet>& get, Stream* stream = nullptr) {
+    bool start_unmapped_get(Rank rank, std::byte* into, const RemoteAddress& from,
+                            std::size_t bytes, const std::shared_ptr<StartedGet>& get,
+                            Stream* stream = nullptr) {
         const bool started = start_get(rank, into, from, bytes, get->pending, stream);
         if (get->pending == 0) return started;
         Stream& used = chosen(stream);
@@ -154,8 +156,8 @@ class OneSided {
             return true;
         };
         return onesided::for_rows(blocks, get_row) &&
-               await_none(chosen(stream), blocking_, rank, "get_strided",
-                          blocks.count * blocks.block_bytes);
+               await_transfers(chosen(stream), blocking_, rank, "get_strided",
+                               blocks.count * blocks.block_bytes);
     }
 
     /// Puts data, then changes a word. A rank that reads the changed word also sees the data.
@@ -283,8 +285,8 @@ class OneSided {
     }
 
     /// Waits until `pending` is 0. If this takes long, sends a request, which wakes the peer.
-    bool await_none(Stream& used, std::uint32_t& pending, Rank rank, std::string_view call,
-                    std::uint64_t bytes) {
+    bool await_transfers(Stream& used, std::uint32_t& pending, Rank rank, std::string_view call,
+                         std::uint64_t bytes) {
         // Calls on mapped memory have no lock, and must not read `pending`.
         if (wire_.near(rank) != nullptr || pending == 0) return true;
         const std::uint64_t awake_ns = kAwakeNs + bytes;  // assumes at least 1 byte per ns
@@ -303,8 +305,8 @@ class OneSided {
     }
 
     /// Puts bytes to memory that is not mapped. The source may be reused when `pending` is 0.
-    bool post_far(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
-                  std::size_t bytes, std::uint32_t& pending) {
+    bool put_unmapped(Stream& used, Rank rank, const RemoteAddress& to, const std::byte* from,
+                      std::size_t bytes, std::uint32_t& pending) {
         if (bytes == 0) return true;
         const bool fenced = used.at(rank).fenced;
         if (onesided::is_word(to.address(), bytes) &&
@@ -326,7 +328,7 @@ class OneSided {
         std::uint32_t& pending = pending_of(used, rank, when);
         if (!write(used, rank, to, from, bytes, pending, payload)) return false;
         if (payload != 0) ++peer(rank).signals;
-        return when == Return::at_once || await_none(used, pending, rank, "put", bytes);
+        return when == Return::at_once || await_transfers(used, pending, rank, "put", bytes);
     }
 
     /// Writes by the network, the kernel or requests.
@@ -397,8 +399,8 @@ class OneSided {
         return number != 0 && requests_.await(rank, number);
     }
 
-    /// Returns true if an earlier put or request may be incomplete at the peer.
-    [[nodiscard]] bool is_unsettled(Rank rank) {
+    /// Returns true if a later put to the peer could overtake an earlier put or request.
+    [[nodiscard]] bool needs_fence(Rank rank) {
         if (requests_.has_outstanding(rank)) return true;
         switch (wire_.remote().completion) {
             case base::RemoteCompletion::ordered:

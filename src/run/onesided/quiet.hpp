@@ -17,7 +17,7 @@ bool OneSided<Wire, Drive>::fence(Stream* stream) {
     std::vector<Rank> near;  // with unfinished requests, which is rare
     for (const Rank rank : used.dirty) {
         Stream::Peer& at = used.at(rank);
-        if (!is_unsettled(rank)) continue;
+        if (!needs_fence(rank)) continue;
         at.fenced = true;
         at.fence = at.posted;
         if (wire_.near(rank) != nullptr) near.push_back(rank);

@@ -75,7 +75,7 @@ struct RemoteRequest {
 
     RequestKind kind = RequestKind::flush;
     std::uint8_t width = 8;          ///< size of the word in bytes
-    std::uint8_t inline_bytes = 0;   ///< bytes in `data`, copied to `operand2` before the operation
+    std::uint8_t inline_bytes = 0;   ///< bytes in `data`; first copied to the address `operand2`
     std::uint8_t needs_reply = 0;    ///< 1: the target must reply
     std::uint32_t batch_writes = 0;  ///< size of the origin's batch to await first; 0: no batch
     std::uint64_t offset = 0;        ///< address at the target; see RemoteAddress::packed()

@@ -58,7 +58,7 @@ struct Stream {
         std::erase_if(dirty, [&](Rank rank) { return !at(rank).dirty; });
     }
 
-    /// Returns true if all its calls are complete, and a quiet() has ended since.
+    /// Returns true if all calls in the stream are complete, and a quiet() has ended since.
     [[nodiscard]] bool is_idle() {
         return outstanding == 0 && dirty.empty() && forget_ended_gets();
     }
@@ -81,7 +81,7 @@ struct Stream {
     std::uint32_t outstanding = 0;  ///< transfers in flight of calls that did not wait
     std::vector<std::shared_ptr<StartedGet>> gets;  ///< in flight
     /// Number of calls that only accessed mapped memory. Written without the turn.
-    alignas(64) std::atomic<unsigned> near_calls{0};
+    alignas(64) std::atomic<unsigned> mapped_calls{0};
     const std::uint64_t number;
 };
 
@@ -93,7 +93,7 @@ class Streams {
     [[nodiscard]] Stream* open() {
         return streams_.emplace_back(std::make_shared<Stream>(ranks_, ++last_)).get();
     }
-    /// Ends the use of a stream. One with transfers in flight stays until a later call.
+    /// Ends the use of a stream. If transfers are in flight, the stream stays until a later close.
     void close(Stream* stream) {
         stream->closed = true;
         close_of(0);

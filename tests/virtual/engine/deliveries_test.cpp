@@ -88,8 +88,8 @@ TEST_P(DeliveriesTest, QuietWaitsForGetsWithARequest) {
         for (run::Stream* const stream : {context, static_cast<run::Stream*>(nullptr)}) {
             std::vector<std::uint64_t> into(200);
             const auto get = std::make_shared<run::StartedGet>();
-            ASSERT_TRUE(ranks[0].start_far_get(1, reinterpret_cast<std::byte*>(into.data()),
-                                               ranks.place(0, 1, 0), 1600, get, stream));
+            ASSERT_TRUE(ranks[0].start_unmapped_get(1, reinterpret_cast<std::byte*>(into.data()),
+                                                    ranks.place(0, 1, 0), 1600, get, stream));
             ASSERT_TRUE(ranks[0].quiet(stream));
             EXPECT_EQ(get->pending, 0U);
             EXPECT_EQ(into.front(), seed);
