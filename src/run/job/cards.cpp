@@ -40,8 +40,9 @@ base::Result<BusinessCard> business_card_from(std::span<const std::byte> bytes, 
     const auto segment = link::SegmentCard::from_bytes(bytes.first(sizeof facts.segment));
     if (!segment) return segment.failure().within(fmt::format("card of rank {}", rank));
     if (facts.host.address_count > HostFacts::kAddressesMax)
-        return base::fail(Status::environment, "the card of rank {} has {} addresses, at most {}",
-                          rank, facts.host.address_count, HostFacts::kAddressesMax);
+        return base::fail(Status::environment,
+                          "the card of rank {} has {} addresses, expected at most {}", rank,
+                          facts.host.address_count, HostFacts::kAddressesMax);
     const auto settings = bytes.subspan(sizeof facts);
     return BusinessCard{facts, {reinterpret_cast<const char*>(settings.data()), settings.size()}};
 }

@@ -31,7 +31,7 @@ struct RankFacts {
 };
 static_assert(std::is_trivially_copyable_v<RankFacts>);
 
-/// Record that a rank publishes before the first fence.
+/// Record that a rank publishes first.
 struct BusinessCard : RankFacts {
     std::string settings;  ///< settings that must be equal on all ranks
 };
@@ -39,7 +39,7 @@ struct BusinessCard : RankFacts {
 [[nodiscard]] base::Result<BusinessCard> business_card_from(std::span<const std::byte> bytes,
                                                             Rank rank);
 
-/// Record that a rank publishes before the second fence.
+/// Record that a rank publishes when it has mapped its local peers.
 struct MappingCard {
     link::MapVerdict verdict;            ///< the ranks that this rank has mapped
     std::int64_t copy_error = 0;         ///< errno of kernel copies from mapped ranks; 0: success

@@ -57,9 +57,13 @@ void log_memory(const base::Log& log, const SegmentLayout& layout, const Descrip
                     SegmentLayout::kTeams, layout.region_bytes / kMebibyte, registered));
 }
 
-std::string access_text(const std::array<std::uint64_t, base::kAccessMethods>& bytes) {
+std::uint64_t count_of(const MappedBytes::ByMethod& counts, base::AccessMethod method) {
+    return counts[static_cast<std::size_t>(method)];
+}
+
+std::string access_text(const MappedBytes::ByMethod& bytes) {
     return fmt::format("{} bytes in place and {} by the kernel", base::in_place(bytes),
-                       bytes[static_cast<std::size_t>(base::AccessMethod::copied)]);
+                       count_of(bytes, base::AccessMethod::copied));
 }
 
 /// Describes the buffers that this rank has exposed to local peers.
@@ -67,8 +71,11 @@ std::string exposure_text(const link::DirectMemory& direct, const MappedBytes& m
     std::string text = fmt::format(
         "{} in the segment, {} adopted, {} copied into the segment, {} by the kernel, "
         "{} bytes in all",
-        moved.buffers[0], moved.buffers[1], moved.buffers[2], moved.buffers[3],
-        base::in_place(moved.exposed) + moved.exposed[3]);
+        count_of(moved.buffers, base::AccessMethod::segment),
+        count_of(moved.buffers, base::AccessMethod::remapped),
+        count_of(moved.buffers, base::AccessMethod::bounced),
+        count_of(moved.buffers, base::AccessMethod::copied),
+        base::in_place(moved.exposed) + count_of(moved.exposed, base::AccessMethod::copied));
     if (!direct.adoption_off().empty())
         return fmt::format("{}; buffers are never adopted: {}", text, direct.adoption_off());
     const auto counters = direct.adoption_counters();
@@ -194,9 +201,6 @@ void log_end(const base::Log& log, const Job& job, const MappedBytes& moved) {
 }
 
 std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::DirectMemory* direct) {
-    const auto count = [](const auto& counts, base::AccessMethod method) {
-        return counts[static_cast<std::size_t>(method)];
-    };
     link::RemappedMemory::Counters remapped;
     link::PeerWindows::Counters windows;
     if (direct != nullptr) {
@@ -206,12 +210,12 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
     const std::uint64_t refused =
         std::accumulate(remapped.refusals.begin(), remapped.refusals.end(), std::uint64_t{0});
     return {{{"read", "in place"}, base::in_place(moved.read)},
-            {{"read", "by kernel"}, count(moved.read, base::AccessMethod::copied)},
+            {{"read", "by kernel"}, count_of(moved.read, base::AccessMethod::copied)},
             {{"written", "in place"}, base::in_place(moved.written)},
-            {{"written", "by kernel"}, count(moved.written, base::AccessMethod::copied)},
-            {{"buffers", "segment"}, count(moved.buffers, base::AccessMethod::segment)},
-            {{"buffers", "adopted"}, count(moved.buffers, base::AccessMethod::remapped)},
-            {{"buffers", "by kernel"}, count(moved.buffers, base::AccessMethod::copied)},
+            {{"written", "by kernel"}, count_of(moved.written, base::AccessMethod::copied)},
+            {{"buffers", "segment"}, count_of(moved.buffers, base::AccessMethod::segment)},
+            {{"buffers", "adopted"}, count_of(moved.buffers, base::AccessMethod::remapped)},
+            {{"buffers", "by kernel"}, count_of(moved.buffers, base::AccessMethod::copied)},
             {{"adop-", "tions"}, remapped.adoptions},
             {{"adopted", "bytes now"}, remapped.adopted_bytes},
             {{"given", "back"}, remapped.given_back},
@@ -220,7 +224,7 @@ std::vector<MemoryCount> memory_counts(const MappedBytes& moved, const link::Dir
             {{"objects", "mapped"}, windows.mapped},
             {{"objects", "refused"}, windows.refused},
             {{"passed", "over"}, windows.passed_over},
-            {{"buffers", "bounced"}, count(moved.buffers, base::AccessMethod::bounced)}};
+            {{"buffers", "bounced"}, count_of(moved.buffers, base::AccessMethod::bounced)}};
 }
 
 }  // namespace weft::run

@@ -18,12 +18,12 @@
 
 namespace weft::run {
 
-/// Facts about a job, as rank 0 determines them.
+/// Facts about a job, its host and its node, as this rank knows them.
 struct Description {
     const Job& job;
     std::vector<Rank> ranks_per_node;
-    std::string_view waiting;      ///< how ranks of the first rank's host wait: "spin" or "yield"
-    std::string_view addresses;    ///< addresses of mappings on rank 0's node: "equal" or "offset"
+    std::string_view waiting;      ///< how ranks of this host wait: "spin" or "yield"
+    std::string_view addresses;    ///< addresses of mappings on this node: "equal" or "offset"
     std::string adoption_off;      ///< reason why buffers are never remapped; empty: they may be
     std::string mapping_problems;  ///< failed mappings of peers; empty: none
 

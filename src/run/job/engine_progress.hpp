@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine_progress.hpp - drives the engine for callers that do not wait.
 //
-// Idea     The application calls drive(), or a thread (WEFT_PROGRESS). Blocking calls drive, too.
+// Idea     The application calls drive(), or a progress thread polls (WEFT_PROGRESS).
 // Holds    After close(), drive() has no effect.
 #pragma once
 
@@ -46,7 +46,7 @@ class EngineProgress {
     /// Makes waits call `function` instead of sleeping. nullptr removes it.
     void set_external(void (*function)(void* argument), void* argument);
 
-    /// Starts the progress thread. The engine must be locked for several threads.
+    /// Starts the progress thread. The engine's turn must be shared (EngineOptions::turn).
     void start_thread();
     /// Wakes the progress thread, if it exists, to complete a call whose caller does not wait.
     void wake_thread();

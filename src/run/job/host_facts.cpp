@@ -52,10 +52,6 @@ void read_groups(CpuQuota& quota, const std::string& root, std::string path, Rea
     }
 }
 
-bool lists(const std::string& controllers, const std::string& wanted) {
-    return ("," + controllers + ",").find("," + wanted + ",") != std::string::npos;
-}
-
 }  // namespace
 
 CpuQuota cpu_quota(const std::string& groups_file, const std::string& root) {
@@ -70,7 +66,7 @@ CpuQuota cpu_quota(const std::string& groups_file, const std::string& root) {
         std::string path = line.substr(second + 1);
         if (path == "/") path.clear();
         if (controllers.empty()) read_groups(quota, root, path, read_version_2);
-        if (lists(controllers, "cpu")) {
+        if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
             read_groups(quota, root + '/' + controllers, path, read_version_1);
             if (controllers != "cpu") read_groups(quota, root + "/cpu", path, read_version_1);
         }

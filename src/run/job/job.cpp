@@ -43,8 +43,9 @@ base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank 
     for (std::size_t rank = 0; rank < cards.size(); ++rank) {
         if (cards[rank].version != mine.version)
             return base::fail(Status::environment,
-                              "rank {} has version {} of this library, rank {} version {}", me,
-                              mine.version, rank, cards[rank].version);
+                              "rank {} sends data of version {}, rank {} of version {}; all ranks "
+                              "need the same libweft.so",
+                              me, mine.version, rank, cards[rank].version);
         const std::string difference = base::first_difference(mine.settings, cards[rank].settings);
         if (!difference.empty())
             return base::fail(Status::environment,
@@ -151,7 +152,7 @@ class Joiner {
     }
 
     [[nodiscard]] SegmentLayout layout() const { return {size_, settings_}; }
-    [[nodiscard]] bool stages() const { return settings_.direct == base::DirectChoice::stage; }
+    [[nodiscard]] bool only_stages() const { return settings_.direct == base::DirectChoice::stage; }
 
     /// Checks that the settings' sizes are within the limits of the integer types used for offsets.
     [[nodiscard]] base::Result<void> check_sizes() const {
@@ -184,14 +185,13 @@ class Joiner {
         }
         return records;
     }
-    [[nodiscard]] const BusinessCard& card_of(Rank rank) const { return cards_[rank]; }
 
     base::Result<void> exchange_cards() {
         WEFT_TRY(check_sizes());
         auto segment = WEFT_TRY(link::Segment::create(
             {.bytes = layout().bytes, .node = node_of(settings_, me_, size_)}));
         segment_ = std::make_unique<link::Segment>(std::move(segment));
-        if (!stages()) link::DirectMemory::allow_copying();
+        if (!only_stages()) link::DirectMemory::allow_copying();
         probe_ = segment_->card().nonce;
         BusinessCard mine{{.segment = segment_->card(),
                            .probe = reinterpret_cast<std::uintptr_t>(&probe_),
@@ -207,7 +207,7 @@ class Joiner {
         return check_agreement(cards_, me_);
     }
 
-    /// Counts nodes, hosts, and processors, from the cards only: equal on all ranks.
+    /// Counts nodes, hosts and processors by the cards, which all ranks have.
     void count_host() {
         using NodeKey = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t>;
         std::map<NodeKey, int> nodes;              // numbers in the order of their first ranks
@@ -218,9 +218,9 @@ class Joiner {
                 nodes.try_emplace({card.segment.boot, card.segment.host, card.segment.node}, number)
                     .first->second);
             hosts[card.segment.boot].add(card.cpus, card.host.quota);
-            if (card.segment.boot != card_of(me_).segment.boot) continue;
+            if (card.segment.boot != cards_[me_].segment.boot) continue;
             auto& [processors, position] = job_.rank_processors;
-            if (&card == &card_of(me_)) position = processors.size();
+            if (&card == &cards_[me_]) position = processors.size();
             processors.push_back(card.cpus);
         }
         job_.nodes = static_cast<int>(nodes.size());
@@ -233,7 +233,7 @@ class Joiner {
             job_.busiest_host_ranks = counted.ranks;
             job_.busiest_host_processors = processors;
         }
-        const BusinessCard& mine = card_of(me_);
+        const BusinessCard& mine = cards_[me_];
         const HostCount& own = hosts[mine.segment.boot];
         job_.host_ranks = own.ranks;
         job_.host_cpus = own.processors();
@@ -267,16 +267,16 @@ class Joiner {
         return {};
     }
 
-    /// Watches the processes of the other ranks. They still run, or will not join the next fence.
+    /// Watches the processes of the other ranks. Ranks that have ended do not join the next fence.
     base::Result<void> watch_ranks() {
         for (Rank rank = 0; rank < size_; ++rank) {
-            if (card_of(rank).segment.host != card_of(me_).segment.host)
+            if (cards_[rank].segment.host != cards_[me_].segment.host)
                 return base::fail(Status::unsupported,
                                   "WEFT_ON_FAILURE=continue (weft run --keep-going) needs all "
                                   "ranks on one machine, in one pid namespace, because ranks watch "
                                   "each other's processes; ranks {} and {} are not",
                                   me_, rank);
-            if (rank != me_) WEFT_TRY(job_.ends.watch(rank, card_of(rank).segment.pid));
+            if (rank != me_) WEFT_TRY(job_.ends.watch(rank, cards_[rank].segment.pid));
         }
         return {};
     }
@@ -285,7 +285,7 @@ class Joiner {
     [[nodiscard]] std::vector<std::int32_t> processes_of_peers() const {
         std::vector<std::int32_t> processes;
         for (const BusinessCard& card : cards_)
-            if (&card != &card_of(me_) && card.segment.host == card_of(me_).segment.host)
+            if (&card != &cards_[me_] && card.segment.host == cards_[me_].segment.host)
                 processes.push_back(card.segment.pid);
         return processes;
     }
@@ -317,7 +317,7 @@ class Joiner {
                                      .module = settings_.fabric_module,
                                      .rank = me_,
                                      .size = size_,
-                                     .job = card_of(0).segment.nonce,
+                                     .job = cards_[0].segment.nonce,
                                      .processes = processes_of_peers(),
                                      .wait_for_ranks = std::move(announce),
                                      .one_host = one_host_,
@@ -349,9 +349,9 @@ class Joiner {
     /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
     [[nodiscard]] int error_of_copying() const {
         for (const Rank peer : job_.node_map->verdict().mapped) {
-            const BusinessCard& card = card_of(peer);
+            const BusinessCard& card = cards_[peer];
             errno = 0;
-            if (peer != me_ && !stages() &&
+            if (peer != me_ && !only_stages() &&
                 !link::DirectMemory::can_copy(
                     card.segment.pid,
                     reinterpret_cast<const void*>(static_cast<std::uintptr_t>(card.probe)),
@@ -366,7 +366,7 @@ class Joiner {
     [[nodiscard]] std::string direct_problem(const std::vector<Rank>& peers,
                                              const std::vector<int>& errors) const {
         if (peers.size() < 2) return "";
-        if (stages()) return "WEFT_DIRECT=stage";
+        if (only_stages()) return "WEFT_DIRECT=stage";
         for (const Rank peer : peers) {
             if (const int error = errors[peer]; error != 0)
                 return fmt::format("the kernel does not copy to rank {} from its local peers: {}",
@@ -392,7 +392,7 @@ class Joiner {
         job_.node_ranks = group.ranks;
         job_.direct_problem = direct_problem(group.ranks, errors);
         job_.direct = group.ranks.size() > 1 && job_.direct_problem.empty();
-        job_.direct_everywhere = !stages() && all_map_their_nodes(verdicts) &&
+        job_.direct_everywhere = !only_stages() && all_map_their_nodes(verdicts) &&
                                  std::ranges::all_of(errors, [](int error) { return error == 0; });
         for (Rank rank = 0; rank < size_; ++rank) {
             const auto address = addresses[rank];
@@ -471,7 +471,7 @@ class Joiner {
         options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
         options.peers.resize(static_cast<std::size_t>(size_));
         for (const Rank peer : job_.node_ranks)
-            options.peers[peer] = {.pid = card_of(peer).segment.pid,
+            options.peers[peer] = {.pid = cards_[peer].segment.pid,
                                    .segment = job_.node_map->base(peer)};
         return std::make_unique<link::DirectMemory>(std::move(options));
     }

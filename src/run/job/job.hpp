@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // job.hpp - start-up of a job: exchange of cards, mappings, network.
 //
-// Idea     Two fences that exchange data. Before the first, each rank publishes its segment and
-//          settings. Before the second, it publishes the ranks that it has mapped, and its network
-//          address. Ranks that have all mapped each other are a node.
-// Holds    Each rank keeps the descriptor of its segment open until the second fence has ended: by
-//          then all local peers have mapped the segment. Different settings end the job.
+// Idea     Ranks exchange two cards. The first has a rank's segment and settings, the second the
+//          ranks that it has mapped, and its network address. Ranks that have all mapped each other
+//          are a node. Networks may need further fences.
+// Holds    Each rank keeps the descriptor of its segment open until the second exchange has ended:
+//          by then all local peers have mapped the segment. Different settings end the job.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Job {
     std::unique_ptr<link::NodeMap> node_map;
     std::unique_ptr<link::Wire> wire;
     link::ProcessEnds ends;          ///< of other ranks, if the job continues after deaths
-    std::vector<Rank> node_ranks;    ///< ranks that share memory, with this rank, ascending
+    std::vector<Rank> node_ranks;    ///< ranks of this node, including this rank, ascending
     bool direct = false;             ///< `node_ranks` may access each other's buffers
     bool direct_everywhere = false;  ///< ranks of each node may do so; equal on all ranks
     std::string direct_problem;      ///< reason if not `direct`; empty if the node has one rank
@@ -38,7 +38,7 @@ struct Job {
     int nodes = 1;
     int hosts = 1;                    ///< number of running kernels, each with its own clock
     int host_ranks = 1;               ///< ranks on this host, on any virtual node
-    link::HostRanks rank_processors;  ///< processors of each of them
+    link::HostRanks rank_processors;  ///< processors that each of `host_ranks` may use
     int host_cpus = 1;                ///< processors that `host_ranks` may use, after quotas
     bool limited_time = false;        ///< quotas reduced `host_cpus`
     std::string provider = "none";    ///< network provider; "none" if all ranks share memory

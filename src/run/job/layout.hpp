@@ -147,7 +147,7 @@ struct SegmentLayout {
     [[nodiscard]] std::uint64_t first_cells_bytes() const {
         return shape.cell(0, shape.first_cells());
     }
-    /// Returns 4 MiB (two large buffers), or for more than 8 ranks 32 MiB for all of them.
+    /// Returns each rank's share of 32 MiB, within 256 KiB and 4 MiB.
     static constexpr std::uint64_t bounce_bytes_for(std::uint64_t ranks) {
         constexpr std::uint64_t kAllRanks = std::uint64_t{32} << 20;
         return std::clamp(kAllRanks / ranks, std::uint64_t{256} << 10, std::uint64_t{4} << 20) /

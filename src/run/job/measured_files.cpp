@@ -43,7 +43,7 @@ template <class Number>
 base::Result<void> read_number(const std::string& text, Number& value) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0))
-        return base::fail(Status::argument, "'{}' is not a number of at least 0", text);
+        return base::fail(Status::argument, "'{}' is not a number, expected 0 or more", text);
     return {};
 }
 
@@ -66,7 +66,7 @@ base::Result<void> check(const plan::TunedChoice& choice) {
     if (traits == nullptr)
         return base::fail(Status::argument, "unknown collective '{}'", choice.of.collective);
     if (choice.of.layout.empty() || choice.of.provider.empty())
-        return base::fail(Status::argument, "has no layout or no provider");
+        return base::fail(Status::argument, "has no layout or provider, expected both");
     if (choice.from_bytes > choice.to_bytes)
         return base::fail(Status::argument, "from_bytes {} is more than to_bytes {}",
                           choice.from_bytes, choice.to_bytes);

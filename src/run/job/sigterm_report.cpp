@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sigterm_report.cpp - the handler of SIGTERM and its data.
 //
-// Holds    The handler calls only async-signal-safe functions. Entries are never freed, so it may
-//          read them at any time. A forked child ends by the signal without a report.
+// Holds    The handler calls only async-signal-safe functions. Entries are never freed, so the
+//          handler may read them at any time. A forked child ends by the signal without a report.
 #include "run/job/sigterm_report.hpp"
 
 #include <fcntl.h>
@@ -15,12 +15,9 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
-#include <mutex>
-#include <string>
 #include <system_error>
 
 #include "base/blocked_signals.hpp"
@@ -300,8 +297,8 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
     }
 }
 
-/// Start-up of many ranks may take longer than waits in calls should. So it ends a job only if a
-/// rank is missing.
+/// Reports a long start-up. Ends the process only if a rank is missing: start-up of many ranks may
+/// take longer than WEFT_TIMEOUT.
 void StartWatch::report_wait(std::chrono::nanoseconds waited) const {
     const char* const stage = report_.stage();
     const bool ends = options_.ends_job && !missing_.empty();

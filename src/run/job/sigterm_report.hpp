@@ -5,8 +5,8 @@
 // Why      A launcher may discard the output of ranks that it ends (mpirun of Open MPI 5 does), so
 //          the lines are also written to the log file.
 // Holds    The handler is installed only over the default action, and removed with the last
-//          runtime. Each line is one write, so lines of different ranks never mix. The handler's
-//          data is the only process-wide state in the library.
+//          runtime. Each line is one write, so lines of different ranks never mix. All runtimes of
+//          the process share the handler and its data.
 #pragma once
 
 #include <chrono>
