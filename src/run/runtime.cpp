@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime.hpp"
 
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/fork_guard.hpp"
@@ -30,7 +32,7 @@ TurnKind turn_for(const base::Settings& settings, int nodes) {
 
 base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* environment,
                                                        std::unique_ptr<link::Bootstrap> bootstrap) {
-    const bool callers = bootstrap != nullptr;
+    const bool joins_callers_job = bootstrap != nullptr;
     const auto refused = [&](const base::Failure& why) {
         if (bootstrap != nullptr) bootstrap->give_up(why.text);
         return why;
@@ -49,7 +51,7 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
     base::set_guarded_rank(job.bootstrap->rank());
     std::unique_ptr<Runtime> runtime(
         new Runtime(std::move(*settings), std::move(*measured), std::move(job), *kernels));
-    if (!callers) WEFT_TRY(runtime->begin_reports());
+    if (!joins_callers_job) WEFT_TRY(runtime->begin_reports());
     return runtime;
 }
 
@@ -104,18 +106,15 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
     if (wants_progress_thread(settings_.progress, job_.nodes)) progress_.start_thread();
 }
 
-/// Returns the function that detects deaths; empty if deaths end the job.
-std::function<std::optional<Rank>()> Runtime::next_death() {
-    if (settings_.on_failure != base::FailureAction::proceed) return {};
-    return [this] { return job_.ends.next(); };
-}
-
 EngineOptions Runtime::engine_options() {
     SigtermReport& report = *job_.sigterm_report;
+    std::function<std::optional<Rank>()> next_death;  // empty: deaths end the job
+    if (settings_.on_failure == base::FailureAction::proceed)
+        next_death = [this] { return job_.ends.next(); };
     return {.watchdog = {.timeout_ns = settings_.timeout_ns,
                          .linger_ns = kLingerNs,
                          .abort_on_timeout = settings_.timeout_action == base::TimeoutAction::abort,
-                         .next_death = next_death(),
+                         .next_death = std::move(next_death),
                          .report = [this](const std::string& line) { log_.warn(line); },
                          .abort = [this](const std::string& why) { job_.abort(3, why); },
                          .status_request = &report.status_request(),

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // runtime.hpp - builds and owns all parts of a rank: the job, the engine, the teams, the memory.
 //
-// Idea     The constructor passes to each part references to the parts that it uses. There are no
-//          globals, so several runtimes fit in one process.
+// Idea     The constructor passes to each part references to the parts that it uses, so several
+//          runtimes fit in one process.
 // Holds    One thread at a time drives a runtime: the thread that holds the engine's turn.
 //          Destructors do not communicate; finalize() does.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
@@ -70,7 +68,6 @@ class Runtime {
   private:
     Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
-    [[nodiscard]] std::function<std::optional<Rank>()> next_death();
     [[nodiscard]] base::Result<void> write_reports();
     [[nodiscard]] base::Result<void> meet_all();
     [[nodiscard]] base::Result<void> meet_survivors();

@@ -4,11 +4,11 @@
 // Idea     The lowest rank that is not known to be dead coordinates. It collects the state of every
 //          other member, proposes a ballot, and decides when every member has accepted the
 //          proposal or is known to be dead. A rank that learns the decision relays it to all
-//          members before it returns. If the coordinator dies, the next one proposes the ballot
-//          that the members have accepted last, or a new one if no member has accepted any.
+//          members before its call returns. If the coordinator dies, the next one proposes the
+//          ballot that the members have accepted last, or a new one if no member has accepted any.
 // Holds    Uses no clock, no memory of peers and no I/O: the caller carries the messages. Requires
-//          that deaths are final, and that each survivor is eventually told of each. Messages of a
-//          dead rank may be lost. The proof is in docs/agreement.md.
+//          that deaths are final, and that each survivor is eventually told of each death. Messages
+//          of a dead rank may be lost. The proof is in docs/agreement.md.
 #pragma once
 
 #include <compare>

@@ -61,9 +61,9 @@ class AgreementExchange {
         for (Rank member = 0; member < size(); ++member)
             if (member != setup_.rank) read_messages(member);
         for (const Rank member : dead.members()) agreement_.note_death(member);
-        while (auto next = agreement_.next_message()) prepare(std::move(*next));
-        std::erase_if(sent_, [&](Sent& sent) { return try_send(sent); });
-        return agreement_.decided() && sent_.empty();
+        while (auto next = agreement_.next_message()) add_put(std::move(*next));
+        std::erase_if(puts_, [&](MessagePut& message) { return is_sent(message); });
+        return agreement_.decided() && puts_.empty();
     }
 
     /// Returns the decision, after advance() has returned true. Fails teams of further dead ranks.
@@ -80,7 +80,6 @@ class AgreementExchange {
         }
         return true;
     }
-    /// Describes the wait, for reports.
     [[nodiscard]] std::string describe() const {
         return fmt::format("agree on team {}: waiting for rank {}", setup_.team,
                            job_rank(agreement_.awaited()));
@@ -89,8 +88,8 @@ class AgreementExchange {
   private:
     static constexpr std::uint16_t kHash = 1;  // not 0, so the zeros of an unused cell are no flag
 
-    /// A message of this rank whose put is not complete.
-    struct Sent {
+    /// Put of a message of this rank, with its source.
+    struct MessagePut {
         BallotHead head;
         std::vector<std::uint64_t> dead;
         base::PutPart parts[2];
@@ -138,28 +137,29 @@ class AgreementExchange {
         return message;
     }
 
-    void prepare(Agreement::Outgoing next) {
+    void add_put(Agreement::Outgoing next) {
         const Ballot& ballot = next.message.ballot;
-        Sent& sent = sent_.emplace_back();
-        sent.head = {ballot.word, ballot.bound, next.message.proposer};
-        sent.dead = ballot.dead.words();
-        sent.parts[0] = {reinterpret_cast<const std::byte*>(&sent.head), sizeof sent.head};
-        sent.parts[1] = {reinterpret_cast<const std::byte*>(sent.dead.data()),
-                         sent.dead.size() * sizeof(std::uint64_t)};
+        MessagePut& added = puts_.emplace_back();
+        added.head = {ballot.word, ballot.bound, next.message.proposer};
+        added.dead = ballot.dead.words();
+        added.parts[0] = {reinterpret_cast<const std::byte*>(&added.head), sizeof added.head};
+        added.parts[1] = {reinterpret_cast<const std::byte*>(added.dead.data()),
+                          added.dead.size() * sizeof(std::uint64_t)};
         const std::uint64_t at = cell(setup_.rank, next.message.step);
-        sent.put = {.peer = job_rank(next.to),
-                    .parts = sent.parts,
-                    .bytes = sent.parts[0].bytes + sent.parts[1].bytes,
-                    .target = at + base::kCellStride,
-                    .cell = at,
-                    .flag = flag_,
-                    .pending = &sent.pending};
+        added.put = {.peer = job_rank(next.to),
+                     .parts = added.parts,
+                     .bytes = added.parts[0].bytes + added.parts[1].bytes,
+                     .target = at + base::kCellStride,
+                     .cell = at,
+                     .flag = flag_,
+                     .pending = &added.pending};
     }
 
     /// Posts a message unless it is posted. Returns true if its put is complete.
-    bool try_send(Sent& sent) {
-        if (!sent.posted) sent.posted = wire_.try_put(sent.put, sent.resume) == base::Post::posted;
-        return sent.posted && sent.pending == 0;
+    bool is_sent(MessagePut& message) {
+        if (!message.posted)
+            message.posted = wire_.try_put(message.put, message.resume) == base::Post::posted;
+        return message.posted && message.pending == 0;
     }
 
     Engine& engine_;
@@ -170,7 +170,7 @@ class AgreementExchange {
     base::FlagWord flag_;
     std::vector<bool> seen_;  ///< by member and step
     Agreement agreement_;
-    std::list<Sent> sent_;
+    std::list<MessagePut> puts_;  ///< not complete
 };
 
 }  // namespace weft::run

@@ -3,11 +3,9 @@
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 #include "run/execute/inquiry.hpp"
 
@@ -31,20 +29,21 @@ base::Result<void> check_elements(const Call& call) {
             return base::fail(Status::argument,
                               "user operation: element_bytes is 0, expected 1 or more");
         if (user->element_bytes > kElementMax)
-            return base::fail(Status::argument, "user operation: element_bytes is {}, at most {}",
+            return base::fail(Status::argument,
+                              "user operation: element_bytes is {}, expected at most {}",
                               user->element_bytes, kElementMax);
         return {};
     }
     if (call.type == Type::user)
         return base::fail(Status::argument, "type: `user` needs a user operation");
     if (static_cast<int>(call.type) >= kBuiltinTypes)
-        return base::fail(Status::argument, "type: {} is not an element type",
-                          static_cast<int>(call.type));
+        return base::fail(Status::argument, "type: {} is not an element type, expected 0..{}",
+                          static_cast<int>(call.type), kBuiltinTypes - 1);
     if (call.op == Op::user)
         return base::fail(Status::argument, "op: `user` needs a user operation");
     if (static_cast<int>(call.op) >= kBuiltinOps)
-        return base::fail(Status::argument, "op: {} is not an operation",
-                          static_cast<int>(call.op));
+        return base::fail(Status::argument, "op: {} is not an operation, expected 0..{}",
+                          static_cast<int>(call.op), kBuiltinOps - 1);
     return {};
 }
 
@@ -107,8 +106,8 @@ Call normalized_for(Call call, Rank rank) {
 
 base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
     if (!is_known(call.collective))
-        return base::fail(Status::argument, "unknown collective {}",
-                          static_cast<int>(call.collective));
+        return base::fail(Status::argument, "unknown collective {}, expected 0..{}",
+                          static_cast<int>(call.collective), collectives::kCollectives.size() - 1);
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     auto checked = check_elements(call);
     if (checked) checked = check_counts(call, rank, size);

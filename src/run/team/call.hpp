@@ -112,8 +112,8 @@ using Extents = std::vector<Extent>;
 
 /// Origin of a call: the user, or another function of the library that makes collective calls.
 enum class Purpose : std::uint8_t {
-    itself,    ///< the user's call
-    inserted,  ///< barrier that the bank rule inserts before a call
+    user_call,  ///< the user's call
+    inserted,   ///< barrier that the bank rule inserts before a call
     finalize,
     alloc,
     free,
@@ -124,7 +124,7 @@ enum class Purpose : std::uint8_t {
     observing,    ///< collects reports on rank 0
     exact_setup,  ///< agrees on the range of the values of an exact sum, and on its memory
 };
-/// Returns the name of the function that makes the call; empty for Purpose::itself.
+/// Returns the name of the function that makes the call; empty for Purpose::user_call.
 [[nodiscard]] std::string_view name_of(Purpose purpose);
 
 /// Returns a text about the call, without arguments that differ between ranks.

@@ -11,7 +11,6 @@
 
 #include "base/environment.hpp"
 #include "collectives/nodes/groups.hpp"
-#include "collectives/registry.hpp"
 #include "collectives/transfer.hpp"
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
@@ -69,43 +68,43 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         .ordered = call.ordered && properties.ordered,
         .layout = layout,
         .repeats_blocks = true};
-    struct Kept {
+    /// State that copies of the candidate's functions share.
+    struct CandidateState {
         std::vector<std::uint64_t> counts;  // predictions assume equal counts; empty: no counts
         collectives::KnownShapes shapes;
         std::optional<plan::Stages> stages;                // one result serves all ranks
         std::optional<base::Result<plan::Program>> first;  // of rank 0, which is needed most often
         bool one_at_a_time = false;
     };
-    const auto kept = std::make_shared<Kept>();
-    if (call.counted) kept->counts.assign(static_cast<std::size_t>(size), call.elements);
-    request.counts = kept->counts;
-    request.known_shapes = &kept->shapes;
+    const auto state = std::make_shared<CandidateState>();
+    if (call.counted) state->counts.assign(static_cast<std::size_t>(size), call.elements);
+    request.counts = state->counts;
+    request.known_shapes = &state->shapes;
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
                               .bit_identical = algorithm.bit_identical_on(spec, layout)};
     auto generate = [=, collective = call.collective, by_stages = algorithm.generate == nullptr](
                         Rank rank) mutable -> base::Result<plan::Program> {
         request.rank = rank;
-        request.one_at_a_time = kept->one_at_a_time;
+        request.one_at_a_time = state->one_at_a_time;
         if (!by_stages) return collectives::generate(collective, spec, request);
-        if (!kept->stages) {
-            kept->stages = WEFT_TRY(collectives::generate_stages(collective, spec, request));
-        }
-        return plan::program_of(*kept->stages, rank);
+        if (!state->stages)
+            state->stages = WEFT_TRY(collectives::generate_stages(collective, spec, request));
+        return plan::program_of(*state->stages, rank);
     };
     if (candidate.algorithm.find("segments=") != std::string::npos) {
         // Segments run one at a time if the put targets have no room for several (plan.cpp).
-        kept->first = generate(0);
-        if (kept->first->ok() && !has_room(**kept->first, bind_options(machine, buffer))) {
-            kept->one_at_a_time = true;
-            kept->stages.reset();
-            kept->first = generate(0);
+        state->first = generate(0);
+        if (state->first->ok() && !has_room(**state->first, bind_options(machine, buffer))) {
+            state->one_at_a_time = true;
+            state->stages.reset();
+            state->first = generate(0);
         }
     }
     candidate.program = [=](Rank rank) mutable {
         if (rank != 0) return generate(rank);
-        if (!kept->first) kept->first = generate(rank);
-        return *kept->first;
+        if (!state->first) state->first = generate(rank);
+        return *state->first;
     };
     if (layout.nodes() > 1)
         candidate.banks = [program = candidate.program, buffer, bank_bytes = machine.bank_bytes] {

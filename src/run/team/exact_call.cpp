@@ -12,7 +12,7 @@ namespace {
 
 /// Up to this number of ranks, the raw form takes less time than windows.
 constexpr Rank kRawRanks = 8;
-/// The same for calls of at most kRawElementsShort elements, whose time is mostly latency.
+/// Number of ranks for calls of at most kRawElementsShort elements, whose time is mostly latency.
 constexpr Rank kRawRanksShort = 48;
 constexpr std::size_t kRawElementsShort = 64;
 
@@ -120,10 +120,10 @@ void ExactCall::finish() const noexcept {
                    call_.out);
         return;
     }
-    const Rank number = call_.collective == Collective::scan     ? member_.rank + 1
-                        : call_.collective == Collective::exscan ? member_.rank
-                                                                 : member_.size;
-    sum_columns(*member_.kernels, type_, gathered_, own_, static_cast<std::size_t>(number), own_,
+    const Rank summands = call_.collective == Collective::scan     ? member_.rank + 1
+                          : call_.collective == Collective::exscan ? member_.rank
+                                                                   : member_.size;
+    sum_columns(*member_.kernels, type_, gathered_, own_, static_cast<std::size_t>(summands), own_,
                 call_.out);
 }
 

@@ -57,7 +57,7 @@ class ExactScratch {
     std::size_t size_ = 0;
 };
 
-/// A rank of a team, and the loops of its processor.
+/// A rank of a team, and the kernels for its processor.
 struct ExactMember {
     Rank rank;
     Rank size;

@@ -39,8 +39,8 @@ class NodeChoices {
     explicit NodeChoices(std::byte* table, std::chrono::milliseconds wait = kWait)
         : table_(table), wait_(wait) {}
 
-    /// Returns the choice for `key`, a text with everything that the choice depends on and that
-    /// differs between calls or teams. It was published by a rank of the node, or is `compute()`.
+    /// Returns the choice that a rank of the node has published for `key`, or else compute(). The
+    /// key must have everything that the choice depends on and that differs between calls or teams.
     [[nodiscard]] base::Result<ChoiceText> get(
         std::string_view key, const std::function<base::Result<ChoiceText>()>& compute) const;
 

@@ -59,11 +59,11 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     const auto own = static_cast<std::size_t>(rank);
     BlockMemory memory;
     if (!in.counts.empty()) {
-        memory.input = WEFT_TRY(extents_of(in, "in", bytes, true));
+        memory.input = WEFT_TRY(extents_of(in, "in", bytes, /*may_overlap=*/true));
         memory.own_in = starts_of(in)[own] * bytes;
     }
     if (!out.counts.empty()) {
-        memory.output = WEFT_TRY(extents_of(out, "out", bytes, false));
+        memory.output = WEFT_TRY(extents_of(out, "out", bytes, /*may_overlap=*/false));
         memory.own_out = starts_of(out)[own] * bytes;
     }
     const std::size_t own_count = traits.rooted()     ? call.count
@@ -73,6 +73,11 @@ base::Result<BlockMemory> block_memory(const Call& call, Rank rank) {
     if (traits.input == collectives::VectorPart::own_block) memory.input = extent(own_bytes);
     if (traits.output == collectives::VectorPart::own_block) memory.output = extent(own_bytes);
     return memory;
+}
+
+/// Returns the name of the call's collective, in the form with equal blocks, which has generators.
+std::string_view even_name_of(const Call& call) {
+    return traits_of(traits_of(call.collective).even).name;
 }
 
 /// Generates the program of a call.
@@ -92,15 +97,14 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
         counts.assign(counts_of(call).begin(), counts_of(call).end());
         request.counts = counts;
     }
-    const std::string_view collective = traits_of(traits_of(call.collective).even).name;
     const auto make = [&](std::uint32_t segments, bool one_at_a_time) {
         request.segments = segments;
         request.one_at_a_time = one_at_a_time;
-        return collectives::generate(collective, spec, request);
+        return collectives::generate(even_name_of(call), spec, request);
     };
     if (!collectives::delivers_directly(spec)) return program_in_segments(make, options);
     // Direct delivery needs one segment. If other payloads then exceed slots, use slots for all.
-    auto program = make(1, false);
+    auto program = make(/*segments=*/1, /*one_at_a_time=*/false);
     if (!program || fits_as_a_whole(*program, options)) return program;
     return program_of(context, call, collectives::into_slots(spec), options);
 }
@@ -108,8 +112,7 @@ base::Result<plan::Program> program_of(const PlanContext& context, const Call& c
 /// Returns true if the algorithm exposes buffers to local peers, even if not on this rank.
 bool needs_direct(const PlanContext& context, const Call& call,
                   const collectives::AlgorithmSpec& spec) {
-    const std::string_view collective = traits_of(traits_of(call.collective).even).name;
-    const auto algorithm = collectives::find_algorithm(collective, spec);
+    const auto algorithm = collectives::find_algorithm(even_name_of(call), spec);
     return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
 }
 
@@ -214,9 +217,8 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
     options.input_starts = scattered_starts(call.in_blocks);
     options.output_starts = scattered_starts(call.out_blocks);
     const bool direct = context.machine.direct;
-    const std::string_view even = traits_of(traits_of(call.collective).even).name;
     const collectives::AlgorithmSpec spec = spec_for(call, algorithm.spec);
-    const collectives::AlgorithmSpec puts = collectives::with_local_puts(even, spec);
+    const collectives::AlgorithmSpec puts = collectives::with_local_puts(even_name_of(call), spec);
     auto program = WEFT_TRY(program_of(context, call, direct ? spec : puts, options));
     // Exposed blocks need more flags. If a bank has too few cells, use puts as between nodes.
     if (direct && std::uint64_t{program.slots} * program.depth > options.shape.cells)
@@ -260,14 +262,14 @@ base::Result<void> fill(Plan& plan, const PlanContext& context, const ReduceTabl
                         .description = describe(call, algorithm.text),
                         .shape = context.region,
                         .near = &context.near};
-    if (plan.purpose != Purpose::itself) options.description = name_of(plan.purpose);
+    if (plan.purpose != Purpose::user_call) options.description = name_of(plan.purpose);
     options.call_hash = call_hash(options.description, options.element_bytes);
     auto bound = bind_call(context, call, algorithm, std::move(options), plan.purpose);
     if (!bound) return bound.failure().within(fmt::format("algorithm \"{}\"", algorithm.text));
     plan.program = *std::move(bound);
-    if (plan.purpose != Purpose::itself) plan.program.program.collective = name_of(plan.purpose);
+    if (plan.purpose != Purpose::user_call) plan.program.program.collective = name_of(plan.purpose);
     if (traits.has_pairwise_counts()) return {};  // `blocks` describes the memory
-    const plan::Contract& contract = collectives::contract(traits_of(traits.even).name);
+    const plan::Contract& contract = collectives::contract(even_name_of(call));
     plan.input = extent_of(plan.program, contract.input_of(plan.program.program));
     plan.output = extent_of(plan.program, contract.output_of(plan.program.program));
     return {};
@@ -308,8 +310,8 @@ base::Result<plan::Program> program_in_segments(const MakeProgram& make,
         const std::uint32_t more = segments_needed(*program, segments, options);
         return more <= segments ? program : generate(more);
     };
-    auto program = made(false);
-    return !program || has_room(*program, options) ? program : made(true);
+    auto program = made(/*one_at_a_time=*/false);
+    return !program || has_room(*program, options) ? program : made(/*one_at_a_time=*/true);
 }
 
 base::Result<std::unique_ptr<Plan>> make_plan(const PlanContext& context,

@@ -58,7 +58,7 @@ struct BlockMemory {
     Extents input;
     Extents output;
     std::uint64_t own_in = 0;   ///< offset of this rank's block in the input, in bytes
-    std::uint64_t own_out = 0;  ///< the same in the output
+    std::uint64_t own_out = 0;  ///< offset of this rank's block in the output, in bytes
 };
 
 /// Blocks and method of an exchange with the neighbors of a stencil. The Call of such an exchange
@@ -74,7 +74,7 @@ struct Neighborhood {
 struct Plan {
     Call call;  ///< with its own arrays, without buffers
     std::string algorithm;
-    Purpose purpose = Purpose::itself;
+    Purpose purpose = Purpose::user_call;
     BoundProgram program;
     Reducer reducer;
     Extent input;  ///< part of the whole buffer that starts at the caller's pointer, in bytes
@@ -141,7 +141,7 @@ using MakeProgram =
                                                               const BindOptions& options);
 
 /// Returns the least size of a message, in bytes, that is faster read in place than copied to and
-/// from a put target; the largest integer if ranks cannot read in place. Equal on all ranks.
+/// from a put target; the largest integer if there is none. Equal on all ranks.
 [[nodiscard]] std::uint64_t mapped_bytes_min(const plan::Machine& machine);
 
 }  // namespace weft::run

@@ -8,14 +8,6 @@
 
 namespace weft::run {
 
-namespace {
-
-std::size_t index_of(Collective collective) {
-    return static_cast<std::size_t>(collective);
-}
-
-}  // namespace
-
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
     : context_(std::move(context)),

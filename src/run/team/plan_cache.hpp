@@ -31,8 +31,8 @@ class PlanCache {
 
     /// Returns the plan of a call, valid until retire() drops it.
     [[nodiscard]] base::Result<const Plan*> find_or_make(const Call& call,
-                                                         Purpose purpose = Purpose::itself);
-    /// The same for an exchange with neighbors, whose arguments must have been checked.
+                                                         Purpose purpose = Purpose::user_call);
+    /// Returns the plan of an exchange with neighbors, whose arguments must have been checked.
     [[nodiscard]] base::Result<const Plan*> find_or_make(const Call& call,
                                                          const Neighborhood& neighborhood);
 
@@ -47,7 +47,7 @@ class PlanCache {
 
     /// Returns true if the user has chosen the algorithm of the collective; equal on all ranks.
     [[nodiscard]] bool is_forced(Collective collective) const {
-        return forced_[static_cast<std::size_t>(collective)].has_value();
+        return forced_[index_of(collective)].has_value();
     }
 
     /// Returns true if the plans exceed the memory limit and the caller should call retire().
@@ -78,6 +78,9 @@ class PlanCache {
     /// Smaller caches drop no plan.
     static constexpr std::size_t kPlanBytesMin = std::size_t{2} << 20;
 
+    [[nodiscard]] static std::size_t index_of(Collective collective) {
+        return static_cast<std::size_t>(collective);
+    }
     /// Adds a new plan, and logs it with `reason`. Returns it, or the failure of `made`.
     base::Result<const Plan*> keep(std::uint64_t key, base::Result<std::unique_ptr<Plan>> made,
                                    std::string_view reason);

@@ -20,7 +20,8 @@ namespace {
 
 base::Result<void> check_type(Type type) {
     if (static_cast<int>(type) < kBuiltinTypes) return base::Done{};
-    return base::fail(Status::argument, "type: {} is not an element type", static_cast<int>(type));
+    return base::fail(Status::argument, "type: {} is not an element type, expected 0..{}",
+                      static_cast<int>(type), kBuiltinTypes - 1);
 }
 
 /// Returns a text of all arguments that must be equal on all ranks.

@@ -9,8 +9,6 @@ namespace weft::run {
 
 namespace {
 
-using RealExchange = AgreementExchange<RealEngine, link::Wire>;
-
 base::Result<void> check_survivable(const TeamServices& services) {
     if (services.settings.on_failure == base::FailureAction::proceed) return {};
     return base::fail(Status::unsupported,
@@ -23,12 +21,13 @@ base::Result<Ballot> agree(Team& team, std::uint64_t word, std::uint64_t bound, 
     Ballot vote{word, bound, dead_members(team)};
     RealEngine& engine = services.engine;
     const Turn::Hold hold = engine.take_turn();
-    RealExchange exchange(engine, *services.job.wire, services.layout.agreements,
-                          {.team = team.id(),
-                           .rank = team.rank(),
-                           .job_ranks = team.state().setup.job_ranks,
-                           .tick = team.next_agreement()},
-                          std::move(vote));
+    AgreementExchange<RealEngine, link::Wire> exchange(engine, *services.job.wire,
+                                                       services.layout.agreements,
+                                                       {.team = team.id(),
+                                                        .rank = team.rank(),
+                                                        .job_ranks = team.state().setup.job_ranks,
+                                                        .tick = team.next_agreement()},
+                                                       std::move(vote));
     if (!engine.await([&] { return exchange.advance(); }, [&] { return exchange.describe(); }))
         return engine.failure();
     Ballot decision = exchange.decision();
@@ -54,19 +53,20 @@ base::Result<void> revoke(Team& team) {
     services.engine.revoke(team.state(), revocation(setup.id, me));
     const Turn::Hold hold = services.engine.take_turn();
     const Signal notice{setup.revoked,
-                        base::flag_word(setup.first_tick, static_cast<std::uint16_t>(me)), false};
+                        base::flag_word(setup.first_tick, static_cast<std::uint16_t>(me))};
     for (const Rank member : setup.job_ranks)
         if (!services.engine.deaths().contains(member))
-            services.onesided.put_signal(member, 0, nullptr, 0, notice, Return::at_once);
+            services.onesided.put_signal(member, /*to=*/0, /*from=*/nullptr, /*bytes=*/0, notice,
+                                         Return::at_once);
     return {};
 }
 
 base::Result<Ballot> agree(Team& team, std::uint64_t word, std::uint64_t bound) {
-    return agree(team, word, bound, false);
+    return agree(team, word, bound, /*is_last=*/false);
 }
 
 base::Result<void> agree_at_end(Team& world) {
-    static_cast<void>(WEFT_TRY(agree(world, 0, 0, true)));
+    static_cast<void>(WEFT_TRY(agree(world, 0, 0, /*is_last=*/true)));
     return {};
 }
 

@@ -44,7 +44,8 @@ const base::Failure* Team::run(const Call& call, Purpose purpose) {
 
 const base::Failure* Team::run(const Call& call, const Neighborhood& neighborhood) {
     Registers memory;
-    const Plan* const plan = accepted(look_up(call, Purpose::itself, &neighborhood), call, memory);
+    const Plan* const plan =
+        accepted(look_up(call, Purpose::user_call, &neighborhood), call, memory);
     if (plan == nullptr) return &failure_;
     plans_.trace(*plan);
     return run(*plan, memory);
@@ -54,7 +55,7 @@ const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
         return nullptr;
     const Turn::Hold hold = engine_.take_turn();
-    // A failed call fails its team. Engine::failure() may be that of another thread's call by now.
+    // A failed call fails its team. Engine::failure() may by now describe another thread's call.
     failure_ = state_->failure;
     return &failure_;
 }
@@ -62,7 +63,7 @@ const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
 /// Most calls repeat the last call of their collective with other buffers.
 const Plan* Team::find_plan(const Call& call, Purpose purpose, Registers& memory) {
     const auto collective = static_cast<std::size_t>(call.collective);
-    if (purpose != Purpose::itself) return accepted(look_up(call, purpose), call, memory);
+    if (purpose != Purpose::user_call) return accepted(look_up(call, purpose), call, memory);
     if (collective < kCollectives) [[likely]] {
         const Plan* const last = last_[collective].plan;
         if (last != nullptr && last->serves(call)) [[likely]]
@@ -135,7 +136,7 @@ void Team::drop_old_plans() {
 base::Result<Operation*> Team::start(const Call& call) {
     if (is_exact_sum(call)) return start_exact(call);
     Registers memory;
-    const Plan* const plan = find_plan(call, Purpose::itself, memory);
+    const Plan* const plan = find_plan(call, Purpose::user_call, memory);
     if (plan == nullptr) return failure_;
     Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer);
     services_.progress.wake_thread();
@@ -143,12 +144,11 @@ base::Result<Operation*> Team::start(const Call& call) {
 }
 
 base::Result<Call> Team::prepare(const Call& call) {
-    if (is_exact_sum(call)) {
-        WEFT_TRY(check_exact(call));
-        return with_own_arrays(normalized_for(call, rank()));
-    }
     Registers memory;
-    if (accepted(look_up(call, Purpose::itself), call, memory) == nullptr) return failure_;
+    if (is_exact_sum(call))
+        WEFT_TRY(check_exact(call));
+    else if (accepted(look_up(call, Purpose::user_call), call, memory) == nullptr)
+        return failure_;
     return with_own_arrays(normalized_for(call, rank()));
 }
 

@@ -92,8 +92,8 @@ class Team {
         return equal_scalars(last.plan->call, call) ? &last : nullptr;
     }
     /// Makes a blocking call. Returns nullptr on success, else the failure, valid until the next
-    /// call. `purpose`: the library's function that makes the call, or `itself` for a user's call.
-    [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::itself);
+    /// call. `purpose`: the library's function that makes the call, or Purpose::user_call.
+    [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::user_call);
     /// Makes a blocking exchange with the neighbors of a stencil.
     [[nodiscard]] const base::Failure* run(const Call& call, const Neighborhood& neighborhood);
     /// Repeats a call that repeated() returned.
@@ -120,10 +120,10 @@ class Team {
     /// Returns the tick of the next agreement; equal on all members.
     [[nodiscard]] base::Tick next_agreement() {
         ++agreements_;
-        return tick_after_agreements() & base::kTickMask;
+        return last_agreement_tick() & base::kTickMask;
     }
-    /// Returns the tick of the last agreement.
-    [[nodiscard]] base::Tick tick_after_agreements() const {
+    /// Returns the tick of the last agreement, or the team's first tick; not masked.
+    [[nodiscard]] base::Tick last_agreement_tick() const {
         return state_->setup.first_tick + agreements_;
     }
     /// Returns a number that is unique among all teams of this rank; may differ between ranks.

@@ -61,7 +61,7 @@ const base::Failure* Team::run_exact(const Call& call) {
 /// Runs a plain sum, which is exact with one or two ranks, and replaces NaNs by the standard NaN.
 const base::Failure* Team::run_exact_pair(const Call& call) {
     Registers memory;
-    const Plan* const plan = find_plan(call, Purpose::itself, memory);
+    const Plan* const plan = find_plan(call, Purpose::user_call, memory);
     if (plan == nullptr) return &failure_;
     if (const base::Failure* const why = run(*plan, memory)) return why;
     if (!has_result(call, rank())) return nullptr;
@@ -101,7 +101,7 @@ const base::Failure* Team::run_exact_piece(const Call& piece, ExactScratch& temp
     }
     const Call& inner = exact.inner(window, scratch.data());
     Registers memory;
-    const Plan* const plan = find_plan(inner, Purpose::itself, memory);
+    const Plan* const plan = find_plan(inner, Purpose::user_call, memory);
     if (plan == nullptr) return &failure_;
     if (const base::Failure* const why = run(*plan, memory)) return why;
     exact.finish();
@@ -127,7 +127,7 @@ base::Result<Operation*> Team::start_exact(const Call& call) {
                           traits_of(call.collective).name, call.count);
     Registers memory;
     const Plan* const plan =
-        find_plan(exact->inner(window, scratch->data()), Purpose::itself, memory);
+        find_plan(exact->inner(window, scratch->data()), Purpose::user_call, memory);
     if (plan == nullptr) return failure_;
     Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer,
                                   [exact, scratch] { exact->finish(); });

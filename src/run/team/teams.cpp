@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <functional>
 #include <map>
 #include <numeric>
 #include <set>
@@ -55,7 +54,7 @@ plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& 
 }
 
 /// Region and first tick that all members of a future team can use.
-struct Common {
+struct CommonRegion {
     base::Tick first_tick = 1;  ///< maximum of the ticks added so far and the initial one
     std::uint64_t free_regions = ~std::uint64_t{0};  ///< bit mask: free on all members added so far
 
@@ -151,7 +150,7 @@ base::Result<Team*> Teams::create(std::vector<Rank> job_ranks, const Exchange& e
     std::vector<Offer> offers(job_ranks.size());
     if (!exchange(&mine, offers.data(), sizeof mine))
         return base::fail(Status::environment, "the caller's allgather has failed");
-    Common common{.first_tick = mine.tick};
+    CommonRegion common{.first_tick = mine.tick};
     for (const Offer& offer : offers) {
         if (offer.members != mine.members)
             return base::fail(
@@ -245,7 +244,7 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     if (color < 0) return nullptr;
 
     std::vector<Rank> ranks;
-    Common common{.first_tick = mine.tick};
+    CommonRegion common{.first_tick = mine.tick};
     for (std::size_t r = 0; r < entries.size(); ++r) {
         if (entries[r].color != mine.color) continue;
         ranks.push_back(static_cast<Rank>(r));
@@ -263,7 +262,8 @@ static base::Result<void> check_members(const Team& team, Rank start, Rank strid
     if (start < 0 || start >= team.size())
         return fail(Status::argument, "start: {} is not a rank of the team, expected 0..{}", start,
                     team.size() - 1);
-    if (stride == 0 && size > 1) return fail(Status::argument, "stride is 0");
+    if (stride == 0 && size > 1)
+        return fail(Status::argument, "stride is 0, expected another value for {} members", size);
     const std::int64_t last = start + std::int64_t{stride} * (size - 1);
     if (last < 0 || last >= team.size())
         return fail(Status::argument,
@@ -347,17 +347,18 @@ void Teams::end_left_teams() {
 }
 
 /// Returns true if no member uses the region: all have left or have died. A leaving rank sets its
-/// word at each member to the team's first tick. The puts of a rank that has died end with it on
-/// its node, but may still be under way to other nodes. The caller holds the turn.
+/// word at each member to the team's first tick. Puts of a dead rank within its node have ended;
+/// its puts to other nodes may still be under way. The caller holds the turn.
 bool Teams::all_have_left(Team& team) {
     const TeamSetup& setup = team.state().setup;
     const SegmentLayout& layout = services_.layout;
     if (!std::exchange(team.departure().announced, true)) {
         // Delivers puts to the team's memory before the notices. If it fails, all later calls fail.
         static_cast<void>(services_.onesided.fence());
-        const Signal notice{layout.left_word(setup.id, setup.rank), setup.first_tick, false};
+        const Signal notice{layout.left_word(setup.id, setup.rank), setup.first_tick};
         for (const Rank member : setup.job_ranks)
-            services_.onesided.put_signal(member, 0, nullptr, 0, notice, Return::at_once);
+            services_.onesided.put_signal(member, /*to=*/0, /*from=*/nullptr, /*bytes=*/0, notice,
+                                          Return::at_once);
     }
     link::Wire& wire = *services_.job.wire;
     std::byte* const own = wire.near(services_.job.bootstrap->rank());
@@ -380,7 +381,7 @@ base::Tick Teams::tick_bound() const {
     base::Tick bound = retired_tick_;
     for (const auto& team : teams_) {
         const base::Tick next = team->state().next_tick & base::kTickMask;
-        for (const base::Tick tick : {next, (team->tick_after_agreements() + 1) & base::kTickMask})
+        for (const base::Tick tick : {next, (team->last_agreement_tick() + 1) & base::kTickMask})
             if (base::tick_distance(tick, bound) > 0) bound = tick;
     }
     return bound;

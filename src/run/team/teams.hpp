@@ -19,7 +19,7 @@
 
 namespace weft::run {
 
-/// Allgather of bytes among the members of a future team, in team order. False on failure.
+/// Allgather of bytes among the members of a future team, in team order. Returns false on failure.
 using Exchange = std::function<bool(const void* mine, void* all, std::size_t bytes)>;
 
 /// Lock for functions that make or end teams and symmetric memory: exchanges by which ranks agree
