@@ -41,9 +41,9 @@ double scaled(std::uint64_t mantissa, int exponent) {
 LeadingBits leading_bits(const std::int64_t* digits, std::size_t stride, int count, int exponent) {
     Digits held;
     LeadingBits result;
-    if (normalize(digits, stride, count, 1, held) < 0) {
+    if (normalize(digits, stride, count, /*sign=*/1, held) < 0) {
         result.negative = true;
-        static_cast<void>(normalize(digits, stride, count, -1, held));
+        static_cast<void>(normalize(digits, stride, count, /*sign=*/-1, held));
     }
     int top = count;
     while (top >= 0 && held[top] == 0) --top;

@@ -80,7 +80,7 @@ void ExactNumber::add_product(double left, double right) noexcept {
     const FiniteValue y = split(b);
     const auto product = static_cast<UInt128>(x.mantissa) * y.mantissa;
     const bool negative = x.negative != y.negative;
-    mark(words_[kZeros], true, false);
+    mark(words_[kZeros], /*low=*/true, /*high=*/false);
     add_number(words_, 1, static_cast<std::uint64_t>(product), x.position + y.position, negative);
     count_addition();
     add_number(words_, 1, product >> 64, x.position + y.position + 64, negative);
@@ -100,7 +100,7 @@ void ExactNumber::empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_
     const std::uint64_t fractions = sum - values * (index << 52);
     const bool negative_zeros = exponent == 0 && fractions == 0 && negative;
     mark(words_[kZeros], !negative_zeros, negative_zeros);
-    if (exponent == kInfinityBits >> 52)  // a fraction other than 0 is that of a NaN
+    if (exponent == kInfinityBits >> 52)  // a NaN has a fraction other than 0
         return mark(words_[kInfinities], !negative || fractions != 0, negative || fractions != 0);
     const std::uint64_t implicit = exponent == 0 ? 0 : values << 52;
     const int position = exponent == 0 ? 0 : static_cast<int>(exponent) - 1;
@@ -212,7 +212,7 @@ double ExactNumber::rounded(const FloatFormat& format) const noexcept {
 
 double ExactNumber::root() const noexcept {
     double result;
-    if (is_special(result))  // the root of -infinity is NaN, that of -0.0 is -0.0
+    if (is_special(result))  // sqrt(-infinity) is NaN, sqrt(-0.0) is -0.0
         return bits_of(result) == (kInfinityBits | kSignBit) ? double_of(kQuietNan) : result;
     return leading_bits(words_, 1, kDigitsMax, 2 * kLeastExponent).root();
 }

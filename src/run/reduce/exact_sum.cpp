@@ -2,7 +2,6 @@
 #include "run/reduce/exact_sum.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cfenv>
 #include <cstring>
 
@@ -105,10 +104,10 @@ void for_tiles(Type type, const void* values, std::size_t count, Body body) {
 /// Returns the exact sum of element `index` of the columns.
 template <class T>
 double sum_column(const ExactKernels& kernels, const void* columns, std::size_t stride,
-                  std::size_t number, std::size_t index) {
+                  std::size_t summands, std::size_t index) {
     std::int64_t words[ExactNumber::kWords] = {};
     ExactNumber sum(words);
-    for (std::size_t column = 0; column < number; ++column)
+    for (std::size_t column = 0; column < summands; ++column)
         sum.add(kernels, type_of<T>(), static_cast<const T*>(columns) + column * stride + index, 1);
     return sum.rounded(format_of(type_of<T>()));
 }
@@ -194,7 +193,7 @@ void from_words(const ExactWindow& window, Type type, const std::int64_t* words,
 }
 
 void sum_columns(const ExactKernels& kernels, Type type, const void* columns, std::size_t stride,
-                 std::size_t number, std::size_t count, void* out) noexcept {
+                 std::size_t summands, std::size_t count, void* out) noexcept {
     const FloatState state;
     alignas(64) ExactTile tile;
     alignas(64) double values[kExactTile];
@@ -205,7 +204,7 @@ void sum_columns(const ExactKernels& kernels, Type type, const void* columns, st
         std::fill_n(tile.errors, padded, 0.0);
         std::fill_n(tile.lost, padded, 0);
         std::fill(values + size, values + padded, 0.0);
-        for (std::size_t column = 0; column < number; ++column) {
+        for (std::size_t column = 0; column < summands; ++column) {
             const std::size_t first = column * stride + at;
             const double* from = values;
             if (type == Type::float64 && size == padded)
@@ -219,7 +218,7 @@ void sum_columns(const ExactKernels& kernels, Type type, const void* columns, st
             using T = decltype(sample);
             for (std::size_t i = 0; i < size; ++i) {
                 const double sum = tile.lost[i] != 0
-                                       ? sum_column<T>(kernels, columns, stride, number, at + i)
+                                       ? sum_column<T>(kernels, columns, stride, summands, at + i)
                                        : round_pair<T>(tile.sums[i], tile.errors[i]);
                 store_one<T>(sum, static_cast<std::byte*>(out) + (at + i) * sizeof(T));
             }

@@ -110,14 +110,14 @@ struct ExactWindow {
 /// Represents values as integers: window.words() arrays of `count` words.
 void to_words(const ExactWindow& window, Type type, const void* values, std::size_t count,
               std::int64_t* words) noexcept;
-/// Rounds sums of such words to values.
+/// Rounds sums of the words of to_words() to values.
 void from_words(const ExactWindow& window, Type type, const std::int64_t* words, std::size_t count,
                 void* values) noexcept;
 
-/// Sets out[i], i < count, to the exact sum of element i of `number` arrays. The arrays start at
+/// Sets out[i], i < count, to the exact sum of element i of `summands` arrays. The arrays start at
 /// `columns`, at distances of `stride` elements.
 void sum_columns(const ExactKernels& kernels, Type type, const void* columns, std::size_t stride,
-                 std::size_t number, std::size_t count, void* out) noexcept;
+                 std::size_t summands, std::size_t count, void* out) noexcept;
 
 /// Replaces NaNs, also in parts of complex numbers, by the positive quiet NaN without payload.
 void unify_nans(Type type, void* values, std::size_t count) noexcept;

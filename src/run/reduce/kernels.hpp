@@ -88,7 +88,7 @@ T float_extreme(T left, T right) noexcept {
     return __builtin_isunordered(left, right) ? static_cast<T>(__builtin_nanf("")) : ordered;
 }
 
-/// Compares with branches, because no integer type has the size of long double.
+/// Compares with branches: the padding of a long double prevents operations on its bits.
 template <bool kMinimum>
 long double float_extreme(long double left, long double right) noexcept {
     if (__builtin_isunordered(left, right)) return __builtin_nanl("");

@@ -5,11 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
-#include <string>
 #include <utility>
 
 #include "base/copy.hpp"
@@ -138,7 +136,7 @@ void combine_tile(const Work& work, std::byte* into, std::byte* partial, std::si
             std::array<const std::byte*, kPassPointersMax> operands;
             operands[0] = left;
             for (std::size_t i = 0; i < count; ++i) operands[i + 1] = rest[i] + at;
-            work.reducer.pass({&to, 1, operands.data(), count + 1, bytes, false});
+            work.reducer.pass({&to, 1, operands.data(), count + 1, bytes, /*stream=*/false});
         } else {
             work.reducer.kernel(to, left, rest[0] + at, bytes / work.reducer.element_bytes);
         }
@@ -165,7 +163,8 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
         for (Targets rest = work.targets; !rest.empty();) {
             const Targets group = rest.first(std::min(rest.size(), kPassPointersMax));
             const MovedPointers targets(group, at);
-            kBaselineKernels.copy({targets.data(), targets.size(), &result, 1, bytes, true});
+            kBaselineKernels.copy(
+                {targets.data(), targets.size(), &result, 1, bytes, /*stream=*/true});
             rest = rest.subspan(group.size());
         }
     }
@@ -345,7 +344,7 @@ void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
     std::byte* const to = target + begin;
     const std::byte* const from = source + begin;
     std::memcpy(target, source, begin);
-    kBaselineKernels.copy({&to, 1, &from, 1, end - begin, true});
+    kBaselineKernels.copy({&to, 1, &from, 1, end - begin, /*stream=*/true});
     std::memcpy(target + end, source + end, bytes - end);
 }
 

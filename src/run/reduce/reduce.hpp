@@ -46,7 +46,7 @@ class ReduceTable {
     [[nodiscard]] ReduceFn kernel(Type type, Op op) const noexcept;
     /// Returns a reducer for reduce_many(). Its kernel is nullptr if the operation does not exist.
     [[nodiscard]] Reducer reducer(Type type, Op op) const noexcept;
-    /// Returns the loops of exact sums.
+    /// Returns the kernels of exact sums.
     [[nodiscard]] const ExactKernels& exact() const noexcept { return kernels_->exact; }
 
   private:
@@ -68,7 +68,7 @@ class ReduceTable {
 /// sum of two values is the exact sum, rounded once. A NaN may have any payload.
 [[nodiscard]] ReduceFn exact_pair_kernel(Type type) noexcept;
 
-/// Returns the loops of exact sums of the best instruction set that this processor can run.
+/// Returns the kernels of exact sums of the best instruction set that this processor can run.
 [[nodiscard]] const ExactKernels& best_exact_kernels() noexcept;
 
 /// Returns the names of the operations that a built-in type has, such as "sum prod", for messages.
@@ -81,7 +81,7 @@ inline constexpr std::size_t kStreamBytesMin = std::size_t{32} << 20;
 /// Kind of stores. `streamed`: stores bypass the caches, if possible.
 enum class Stores : std::uint8_t { cached, streamed };
 
-/// Copies bytes between equal or disjoint ranges. Streamed stores precede later stores.
+/// Copies bytes between equal or disjoint ranges. Later stores are ordered after streamed stores.
 void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
                 Stores stores = Stores::cached) noexcept;
 
@@ -93,7 +93,7 @@ void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
 ///   power of two, up to 16, that divides the size of its elements.
 /// - Allocates memory only for user elements of more than 4 KiB.
 /// - Throws only exceptions of the user function. Then the contents of the targets are undefined.
-/// - Also streams stores if operands and targets together have kStreamBytesMin bytes.
+/// - Also streams the stores of reductions whose operands and targets have kStreamBytesMin bytes.
 void reduce_many(const Reducer& reducer, std::span<std::byte* const> targets,
                  std::span<const std::byte* const> operands, std::size_t elements,
                  Stores stores = Stores::cached);
