@@ -76,7 +76,7 @@ struct FusedProgram {
     std::vector<FusedStep> steps;  ///< the last step is `end`; empty: no fused form
     /// The steps are a store, a wait, and at most one result, without bulk bank and scratch.
     bool exchange = false;
-    FusedTeams teams = FusedTeams::none;  ///< smallest TeamState::runs_fused that can run it
+    FusedTeams teams = FusedTeams::none;  ///< smallest TeamState::fused_limit to run it
     std::uint64_t scratch_bytes = 0;
 
     [[nodiscard]] bool empty() const { return steps.empty(); }

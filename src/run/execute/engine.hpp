@@ -289,7 +289,7 @@ class Engine {
 
     void detach(Operation& op) {
         op.detached = true;
-        if (op.over()) pool_.recycle(op);
+        if (op.is_final()) pool_.recycle(op);
     }
 
     void insert_barrier(TeamState& team, const BoundProgram& program) {
@@ -333,7 +333,7 @@ class Engine {
             if (recorder_ != nullptr && op.ended() && !was_draining &&
                 op.state != Operation::State::failed)
                 recorder_->end(op.recorded, op.team->setup.id, op.epoch);
-            if (!op.over()) {
+            if (!op.is_final()) {
                 if (op.state == Operation::State::draining) op.run_finish();
                 ++i;
                 continue;

@@ -32,12 +32,12 @@ struct FusedCall {
 /// Returns true if run_exchange() may run the call now. The team must have no call in flight.
 [[nodiscard]] [[gnu::always_inline]] inline bool may_exchange(const TeamState& team,
                                                               const BoundProgram& program) {
-    return program.fused.exchange && program.fused.teams <= team.runs_fused &&
+    return program.fused.exchange && program.fused.teams <= team.fused_limit &&
            team.cells->may_run_now(program.synchronizing);
 }
 /// Returns true if the call may run in fused form now. The team must have no call in flight.
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
-    if (program.fused.teams > team.runs_fused) return false;
+    if (program.fused.teams > team.fused_limit) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
     Window* bulk = team.bulk_of(program);
     return team.cells->may_run_now(program.synchronizing) &&

@@ -47,7 +47,7 @@ struct Operation {
         running,
         draining,  ///< done for its caller; waits only for peers that read copies of its buffers
         failing,   ///< has failed, but transfers still read its buffers
-        complete,
+        complete,  ///< final, like the next state
         failed,
     };
 
@@ -120,9 +120,9 @@ struct Operation {
         return has_transfers() &&
                std::ranges::all_of(lanes, [](const LaneCursor& lane) { return lane.ended(); });
     }
-    [[nodiscard]] bool over() const { return state == State::complete || state == State::failed; }
+    [[nodiscard]] bool is_final() const { return state >= State::complete; }
     /// Returns true if the call has ended for its caller: no rank uses the caller's buffers.
-    [[nodiscard]] bool ended() const { return over() || state == State::draining; }
+    [[nodiscard]] bool ended() const { return is_final() || state == State::draining; }
 };
 
 /// Returns the recorder's description of a program's calls. Valid while the program exists.

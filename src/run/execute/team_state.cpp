@@ -33,7 +33,7 @@ TeamState::TeamState(TeamSetup made_from)
 }
 
 /// Replaces a window that has more than `banks` banks and has numbered no call.
-void TeamState::limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks) {
+static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks) {
     if (window == nullptr || window->banks() <= banks || window->next() != 0) return;
     window = std::make_unique<Window>(banks);
 }
@@ -51,7 +51,7 @@ void TeamState::set_bank_masks() {
 void TeamState::share_credits() {
     own_region = near(setup.rank);
     if (std::ranges::find(regions(), nullptr) != regions().end()) return;
-    runs_fused = FusedTeams::one_node;
+    fused_limit = FusedTeams::one_node;
     limit_banks(cells, kNearBanks);
     for (std::size_t number = 0; number < base::kSmallClasses; ++number)
         limit_banks(bulk[number].window, kNearSmallBanks[number]);

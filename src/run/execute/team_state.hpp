@@ -89,7 +89,6 @@ struct TeamState {
     static constexpr std::uint32_t kNearBanks = 256;
     static constexpr std::array<std::uint32_t, base::kSmallClasses> kNearSmallBanks{512, 256, 64,
                                                                                     16};
-    static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks);
     void set_bank_masks();
     /// Sets own_region. Uses credits instead of barriers if all members share memory. `bases` must
     /// be complete.
@@ -106,7 +105,7 @@ struct TeamState {
     void fail(const base::Failure& why) {
         if (!failed) failure = why;
         failed = true;
-        runs_fused = FusedTeams::failed;
+        fused_limit = FusedTeams::failed;
         unchecked_peers.store(0, std::memory_order_relaxed);
     }
     /// Returns the record of call `epoch`, without a program if it is too old or not yet issued.
@@ -125,10 +124,10 @@ struct TeamState {
     std::uint32_t cell_bank_mask = 0;                ///< number of banks of cells, minus 1
     base::Tick next_tick;                            ///< first tick of the next call; not masked
     std::byte* own_region = nullptr;
-    FusedTeams runs_fused = FusedTeams::any;  ///< one_node: all regions are mapped
-    std::deque<Operation*> queue;             ///< calls that have not started, in call order
-    Digest digest = 0;                        ///< covers all calls made so far
-    Epoch inserted = 0;                       ///< number of barriers inserted so far
+    FusedTeams fused_limit = FusedTeams::any;  ///< largest FusedProgram::teams that may run
+    std::deque<Operation*> queue;              ///< calls that have not started, in call order
+    Digest digest = 0;                         ///< covers all calls made so far
+    Epoch inserted = 0;                        ///< number of barriers inserted so far
     /// Ring buffer of the last started calls, by epoch. Its size is a power of two.
     std::vector<PastCall> history;
     std::size_t history_mask = 0;  ///< size of `history` minus 1

@@ -13,15 +13,15 @@ Recorder::Recorder(Rank ranks, std::size_t events_max)
     ring_.reserve(events_max);
 }
 
-std::uint32_t Recorder::line_of(const RecordedCall& call) {
+std::uint32_t Recorder::kind_of(const RecordedCall& call) {
     const std::uint64_t bytes_class = call.bytes == 0 ? 0 : std::bit_floor(call.bytes);
-    const auto found = std::ranges::find_if(lines_, [&](const CallSums& line) {
-        return line.collective == call.collective && line.algorithm == call.algorithm &&
-               line.bytes_class == bytes_class;
+    const auto found = std::ranges::find_if(sums_, [&](const CallSums& sums) {
+        return sums.collective == call.collective && sums.algorithm == call.algorithm &&
+               sums.bytes_class == bytes_class;
     });
-    const auto number = static_cast<std::uint32_t>(found - lines_.begin());
-    if (found == lines_.end())
-        lines_.push_back({std::string(call.collective), std::string(call.algorithm), bytes_class});
+    const auto number = static_cast<std::uint32_t>(found - sums_.begin());
+    if (found == sums_.end())
+        sums_.push_back({std::string(call.collective), std::string(call.algorithm), bytes_class});
     return number;
 }
 
@@ -33,20 +33,20 @@ std::uint32_t Recorder::name_of(const RecordedCall& call) {
     return at->second;
 }
 
-Recorder::LineAndName Recorder::known(const RecordedCall& call) {
+Recorder::KindAndName Recorder::known(const RecordedCall& call) {
     const auto found = known_.find(call.program);
     if (found != known_.end()) return found->second;
-    return known_.emplace(call.program, LineAndName{line_of(call), name_of(call)}).first->second;
+    return known_.emplace(call.program, KindAndName{kind_of(call), name_of(call)}).first->second;
 }
 
 Recorder::Open Recorder::begin(const RecordedCall& call, bool blocking) {
-    const LineAndName kind = known(call);
-    return {base::monotonic_ns(), calls_++, kind.line, kind.name, blocking};
+    const auto [kind, name] = known(call);
+    return {base::monotonic_ns(), calls_++, kind, name, blocking};
 }
 
 void Recorder::end(const Open& call, std::uint32_t team, std::int64_t epoch) {
     const std::uint64_t end_ns = base::monotonic_ns();
-    CallSums& sums = lines_[call.line];
+    CallSums& sums = sums_[call.kind];
     ++sums.calls;
     sums.time_ns += end_ns - call.begun_ns;
     keep({.begin_ns = call.begun_ns,
@@ -60,7 +60,7 @@ void Recorder::end(const Open& call, std::uint32_t team, std::int64_t epoch) {
 
 void Recorder::add(const Open& call, RecordedEvent event) {
     event.call = call.number;
-    CallSums& sums = lines_[call.line];
+    CallSums& sums = sums_[call.kind];
     const std::uint64_t took_ns = event.end_ns - event.begin_ns;
     switch (event.kind) {
         case EventKind::wait:

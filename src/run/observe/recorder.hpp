@@ -98,7 +98,7 @@ class Recorder {
     struct Open {
         std::uint64_t begun_ns = 0;
         std::uint32_t number = 0;  ///< number of the call on this rank
-        std::uint32_t line = 0;    ///< index in lines()
+        std::uint32_t kind = 0;    ///< index in sums()
         std::uint32_t name = 0;    ///< index in names()
         bool blocking = false;
     };
@@ -114,7 +114,7 @@ class Recorder {
     /// Forgets the addresses of programs, which may have been freed.
     void forget_programs() { known_.clear(); }
 
-    [[nodiscard]] const std::vector<CallSums>& lines() const { return lines_; }
+    [[nodiscard]] const std::vector<CallSums>& sums() const { return sums_; }  ///< by kind
     /// Returns the time of waits for each rank of the job.
     [[nodiscard]] const std::vector<std::uint64_t>& waited_ns() const { return waited_ns_; }
     /// Returns the time of flushes, which wait for no particular rank.
@@ -127,27 +127,27 @@ class Recorder {
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   private:
-    /// Indices in lines() and names() of a kind of call.
-    struct LineAndName {
-        std::uint32_t line;
+    /// Indices in sums() and names() of a kind of call.
+    struct KindAndName {
+        std::uint32_t kind;
         std::uint32_t name;
     };
     /// Largest number of names(). Further kinds of calls are named by their collective.
     static constexpr std::size_t kNames = 4096;
 
     void keep(const RecordedEvent& event);
-    LineAndName known(const RecordedCall& call);
-    std::uint32_t line_of(const RecordedCall& call);
+    KindAndName known(const RecordedCall& call);
+    std::uint32_t kind_of(const RecordedCall& call);
     std::uint32_t name_of(const RecordedCall& call);
 
     std::size_t events_max_;
     std::vector<RecordedEvent> ring_;
     std::uint64_t kept_ = 0;  ///< number of events so far, including dropped events
     std::uint32_t calls_ = 0;
-    std::vector<CallSums> lines_;
+    std::vector<CallSums> sums_;
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t> numbers_of_names_;
-    std::unordered_map<const void*, LineAndName> known_;  ///< key: RecordedCall::program
+    std::unordered_map<const void*, KindAndName> known_;  ///< key: RecordedCall::program
     std::vector<std::uint64_t> waited_ns_;
     std::uint64_t flushed_ns_ = 0;
 };

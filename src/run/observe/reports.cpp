@@ -62,7 +62,7 @@ std::string milliseconds(std::uint64_t ns) {
 /// Returns this rank's row of the table of ranks, without the rank itself.
 std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
     CallSums sums;
-    for (const CallSums& line : recorder.lines()) add(sums, line);
+    for (const CallSums& of_kind : recorder.sums()) add(sums, of_kind);
     const std::vector<std::uint64_t>& waited = recorder.waited_ns();
     const auto longest = std::ranges::max_element(waited);
     const bool waits = longest != waited.end() && *longest != 0;
@@ -139,11 +139,11 @@ std::string packed_counts(const Recorder& recorder, const MappedBytes& moved,
     std::string text = cells_of(recorder, moved) + "\n";
     for (const MemoryCount& column : memory) text += fmt::format("{} ", column.count);
     text += "\n";
-    for (const CallSums& line : recorder.lines()) {
-        if (line.calls == 0) continue;
-        text += fmt::format("{} {} {} {} {} {}\t{}\t{}\n", line.bytes_class, line.calls,
-                            line.time_ns, line.waited_ns, line.put_bytes, line.far_bytes,
-                            line.collective, line.algorithm);
+    for (const CallSums& sums : recorder.sums()) {
+        if (sums.calls == 0) continue;
+        text += fmt::format("{} {} {} {} {} {}\t{}\t{}\n", sums.bytes_class, sums.calls,
+                            sums.time_ns, sums.waited_ns, sums.put_bytes, sums.far_bytes,
+                            sums.collective, sums.algorithm);
     }
     return text;
 }
