@@ -18,39 +18,39 @@ class Deliveries {
 
     /// Starts a put in a stream; nullptr: the default stream. Returns false on failure.
     bool start_put(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
-                   Delivery& delivery, Stream* stream) {
+                   Delivery& delivery, Stream* context) {
         delivery = {};
-        if (!onesided_.put(rank, to, from, bytes, Return::at_once, stream)) return false;
-        Stream& used = onesided_.chosen(stream);
+        if (!onesided_.put(rank, to, from, bytes, Return::at_once, context)) return false;
+        Stream& stream = onesided_.stream_of(context);
         if (onesided_.reach(rank, to) == nullptr)
-            delivery = {rank, used.number, used.at(rank).posted};
+            delivery = {rank, stream.number, stream.at(rank).posted};
         return true;
     }
 
     /// Waits until the peer has the data and the source may be changed. If the deadline has passed,
     /// returns the present state without driving.
     Waited wait(Delivery& delivery, const base::Deadline& deadline) {
-        const std::shared_ptr<Stream> used = stream_of(delivery);
-        if (used == nullptr) return Waited::done;
+        const std::shared_ptr<Stream> stream = stream_of(delivery);
+        if (stream == nullptr) return Waited::done;
         const Rank rank = delivery.rank;
         const auto await = [&](auto ended) {
             return onesided_.until(ended, deadline, rank, "put");
         };
         // Another thread, or the wait for another put, may settle this put.
-        const auto is_settled = [&] { return used->at(rank).settled >= delivery.posted; };
+        const auto is_settled = [&] { return stream->at(rank).settled >= delivery.posted; };
         if (!delivery.flush) {
             const auto waited = await([&] { return is_settled() || onesided_.is_flushable(rank); });
             if (waited != Waited::done) return waited;
-            if (!is_settled()) delivery.flush = onesided_.start_flush(*used, rank);
+            if (!is_settled()) delivery.flush = onesided_.start_flush(*stream, rank);
         }
         if (!is_settled()) {
             if (!delivery.flush) return Waited::failed;
             const Flush flush = *delivery.flush;
             const auto waited = await([&] { return is_settled() || onesided_.is_flushed(flush); });
             if (waited != Waited::done) return waited;
-            onesided_.settle(*used, flush);
+            onesided_.settle(*stream, flush);
         }
-        const Waited waited = await([&] { return used->outstanding == 0; });
+        const Waited waited = await([&] { return stream->outstanding == 0; });
         if (waited == Waited::done) delivery = {};
         return waited;
     }

@@ -21,7 +21,7 @@ namespace weft::run {
 /// sends a request, and calls after(at, bytes) when the request is done.
 template <Network Wire, class Drive>
 template <class Before, class After>
-bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind kind,
+bool OneSided<Wire, Drive>::through_buffer(Stream& stream, Rank rank, RequestKind kind,
                                            const RemoteAddress& target, std::size_t bytes,
                                            Before before, After after) {
     const char* const call = kind == RequestKind::get ? "get" : "put";
@@ -31,7 +31,7 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind 
     for (std::size_t at = 0; is_done && at < bytes; at += OneSidedArea::kBufferBytes) {
         const std::size_t piece = std::min<std::size_t>(bytes - at, OneSidedArea::kBufferBytes);
         before(at, piece);
-        is_done = send_and_await(used, rank,
+        is_done = send_and_await(stream, rank,
                                  {.kind = kind,
                                   .offset = (target + at).packed(),
                                   .operand = piece,
@@ -44,19 +44,19 @@ bool OneSided<Wire, Drive>::through_buffer(Stream& used, Rank rank, RequestKind 
 
 /// Gets by requests. If `into` is in this rank's segment, a single request puts the data there.
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::get_by_request(Stream& used, Rank rank, std::byte* into,
+bool OneSided<Wire, Drive>::get_by_request(Stream& stream, Rank rank, std::byte* into,
                                            const RemoteAddress& from, std::size_t bytes) {
     const auto offset =
         reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
     const std::uint64_t segment = wire_.segment_bytes();
     if (offset < segment && bytes <= segment - offset)
-        return send_and_await(used, rank,
+        return send_and_await(stream, rank,
                               {.kind = RequestKind::get,
                                .offset = from.packed(),
                                .operand = bytes,
                                .operand2 = offset});
     return through_buffer(
-        used, rank, RequestKind::get, from, bytes, [](std::size_t, std::size_t) {},
+        stream, rank, RequestKind::get, from, bytes, [](std::size_t, std::size_t) {},
         [&](std::size_t at, std::size_t piece) {
             base::copy_bytes(into + at, own_ + area_.buffer(), piece);
         });
@@ -64,11 +64,11 @@ bool OneSided<Wire, Drive>::get_by_request(Stream& used, Rank rank, std::byte* i
 
 /// Puts to a local peer through this rank's buffer, or to a remote peer by requests with the data.
 template <Network Wire, class Drive>
-bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const RemoteAddress& to,
+bool OneSided<Wire, Drive>::put_by_request(Stream& stream, Rank rank, const RemoteAddress& to,
                                            const std::byte* from, std::size_t bytes) {
     if (wire_.near(rank) != nullptr)
         return through_buffer(
-            used, rank, RequestKind::pull, to, bytes,
+            stream, rank, RequestKind::pull, to, bytes,
             [&](std::size_t at, std::size_t piece) {
                 base::copy_bytes(own_ + area_.buffer(), from + at, piece);
             },
@@ -79,7 +79,7 @@ bool OneSided<Wire, Drive>::put_by_request(Stream& used, Rank rank, const Remote
                               .inline_bytes = static_cast<std::uint8_t>(piece),
                               .operand2 = (to + at).packed()};
         std::memcpy(request.data, from + at, piece);
-        if (send_after_writes(used, rank, request) == 0) return false;
+        if (send_after_writes(stream, rank, request) == 0) return false;
     }
     return true;
 }

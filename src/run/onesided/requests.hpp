@@ -27,8 +27,8 @@ class Requests {
           area_(area),
           rank_(rank),
           own_(wire.near(rank)),
-          peers_(static_cast<std::size_t>(area.ranks)) {
-        for (RequestRing& peer : peers_) peer.sent = peer.done = area.before_first;
+          rings_(static_cast<std::size_t>(area.ranks)) {
+        for (RequestRing& ring : rings_) ring.sent = ring.done = area.before_first;
     }
 
     /// Posts a request and returns its number; 0: failure, see driver.failure(). Calls
@@ -36,17 +36,17 @@ class Requests {
     /// until then. If `into` is not null, the reply's value is stored there, in the word's width.
     template <class Stamp>
     std::uint64_t send(Rank rank, RemoteRequest request, void* into, Stamp stamp) {
-        RequestRing& peer = ring(rank);
-        if (peer.slots == nullptr) peer.slots = std::make_unique<Slot[]>(area_.slots());
+        RequestRing& ring = rings_[rank];
+        if (ring.slots == nullptr) ring.slots = std::make_unique<Slot[]>(area_.slots());
         if (!driver_.await([&] { return has_room(rank); },
-                           [&] { return describe_wait(rank, peer, "a free slot"); }, rank))
+                           [&] { return describe_wait(rank, ring, "a free slot"); }, rank))
             return 0;
-        const std::uint64_t number = ++peer.sent;
+        const std::uint64_t number = ++ring.sent;
         stamp(request);
         if (into != nullptr || number % (area_.slots() / 2) == 0) request.needs_reply = 1;
         if (request.needs_reply != 0)
-            peer.slots[peer.replies_due++ % area_.slots()].reply_number = number;
-        Slot& slot = peer.slots[number % area_.slots()];
+            ring.slots[ring.replies_due++ % area_.slots()].reply_number = number;
+        Slot& slot = ring.slots[number % area_.slots()];
         slot.request = request;
         slot.into = into;
         slot.part = {reinterpret_cast<const std::byte*>(&slot.request), slot.request.bytes()};
@@ -59,40 +59,40 @@ class Requests {
         std::uint64_t resume = 0;
         if (!driver_.await(
                 [&] { return wire_.try_put(put, resume) == base::Post::posted; },
-                [&] { return describe_wait(rank, peer, "the network to accept a request"); }, rank))
+                [&] { return describe_wait(rank, ring, "the network to accept a request"); }, rank))
             return 0;
         return number;
     }
 
     /// Returns true if a slot is free, so that send() would not wait for one.
     [[nodiscard]] bool has_room(Rank rank) noexcept {
-        RequestRing& peer = ring(rank);
-        if (peer.slots == nullptr) return true;
-        const std::uint64_t number = peer.sent + 1;
-        if (number - peer.done > area_.slots()) read_replies(rank, peer);
-        return number - peer.done <= area_.slots() &&
-               peer.slots[number % area_.slots()].pending == 0;
+        RequestRing& ring = rings_[rank];
+        if (ring.slots == nullptr) return true;
+        const std::uint64_t number = ring.sent + 1;
+        if (number - ring.done > area_.slots()) read_replies(rank, ring);
+        return number - ring.done <= area_.slots() &&
+               ring.slots[number % area_.slots()].pending == 0;
     }
     /// Returns true if a request that needs a reply, and all earlier requests, are done.
     [[nodiscard]] bool is_done(Rank rank, std::uint64_t number) noexcept {
-        return read_replies(rank, ring(rank)) >= number;
+        return read_replies(rank, rings_[rank]) >= number;
     }
     /// Waits until is_done() returns true. Returns false on failure.
     bool await(Rank rank, std::uint64_t number) {
-        RequestRing& peer = ring(rank);
-        return driver_.await([&] { return read_replies(rank, peer) >= number; },
-                             [&] { return describe_wait(rank, peer, "a reply"); }, rank);
+        RequestRing& ring = rings_[rank];
+        return driver_.await([&] { return read_replies(rank, ring) >= number; },
+                             [&] { return describe_wait(rank, ring, "a reply"); }, rank);
     }
     /// Discards the result of a request that may not be done. `into`: as passed to send().
     void discard_result(Rank rank, const void* into) {
-        RequestRing& peer = ring(rank);
-        for (std::uint64_t i = 0; peer.slots != nullptr && i < area_.slots(); ++i)
-            if (peer.slots[i].into == into) peer.slots[i].into = nullptr;
+        RequestRing& ring = rings_[rank];
+        for (std::uint64_t i = 0; ring.slots != nullptr && i < area_.slots(); ++i)
+            if (ring.slots[i].into == into) ring.slots[i].into = nullptr;
     }
     /// Returns true if a request to the peer may not be done.
     [[nodiscard]] bool has_outstanding(Rank rank) {
-        RequestRing& peer = ring(rank);
-        return peer.sent != peer.done && read_replies(rank, peer) != peer.sent;
+        RequestRing& ring = rings_[rank];
+        return ring.sent != ring.done && read_replies(rank, ring) != ring.sent;
     }
 
   private:
@@ -112,30 +112,28 @@ class Requests {
         std::uint64_t replies = 0;      ///< number of replies read
     };
 
-    [[nodiscard]] RequestRing& ring(Rank rank) { return peers_[rank]; }
-
     /// Reads new replies. Returns the number of the last request known to be done.
-    std::uint64_t read_replies(Rank rank, RequestRing& peer) noexcept {
-        while (peer.replies != peer.replies_due) {
-            const std::uint64_t number = peer.slots[peer.replies % area_.slots()].reply_number;
+    std::uint64_t read_replies(Rank rank, RequestRing& ring) noexcept {
+        while (ring.replies != ring.replies_due) {
+            const std::uint64_t number = ring.slots[ring.replies % area_.slots()].reply_number;
             const std::uint64_t at = area_.reply(rank, number);
             wire_.settle(at);
             const auto* cell = reinterpret_cast<const base::Cell*>(own_ + at);
             // Acquire: pairs with the release of the flag; makes the reply visible.
             if (cell->flag.load(std::memory_order_acquire) != base::flag_word(number, 0)) break;
-            Slot& slot = peer.slots[number % area_.slots()];
+            Slot& slot = ring.slots[number % area_.slots()];
             if (slot.into != nullptr) std::memcpy(slot.into, cell->payload, slot.request.width);
             slot.into = nullptr;
-            peer.done = number;
-            ++peer.replies;
+            ring.done = number;
+            ++ring.replies;
         }
-        return peer.done;
+        return ring.done;
     }
 
-    [[nodiscard]] static std::string describe_wait(Rank rank, const RequestRing& peer,
+    [[nodiscard]] static std::string describe_wait(Rank rank, const RequestRing& ring,
                                                    std::string_view what) {
         return fmt::format("one-sided call to rank {}: waiting for {} ({} of {} requests are done)",
-                           rank, what, peer.done, peer.sent);
+                           rank, what, ring.done, ring.sent);
     }
 
     Wire& wire_;
@@ -143,7 +141,7 @@ class Requests {
     OneSidedArea area_;
     Rank rank_;
     std::byte* own_;
-    std::vector<RequestRing> peers_;  ///< by rank of the job
+    std::vector<RequestRing> rings_;  ///< by rank of the job
 };
 
 }  // namespace weft::run
