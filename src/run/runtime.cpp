@@ -150,9 +150,9 @@ base::Result<void> Runtime::write_reports() {
 /// Drives the engine while ongoing() returns true.
 template <class Ongoing>
 void Runtime::poll_while(Ongoing ongoing) {
-    for (unsigned failures = 0; ongoing(); ++failures) {
+    for (unsigned idle_polls = 0; ongoing(); ++idle_polls) {
         engine_->poll();
-        job_.wire->relax(failures);
+        job_.wire->relax(idle_polls);
     }
 }
 

@@ -122,7 +122,7 @@ struct BoundProgram {
     std::uint32_t exposes = 0;     ///< number of expose steps
     TouchedBuffer touched_input;
     TouchedBuffer touched_output;
-    /// Bytes that this rank accesses in its buffers, times the number of ranks on the node.
+    /// Touched bytes of both buffers, times the node's ranks. 0: no buffer is accessed in place.
     std::uint64_t node_bytes = 0;
     FusedProgram fused;             ///< fused form; empty: none
     std::vector<PairCounts> pairs;  ///< empty if the counts are equal on all ranks

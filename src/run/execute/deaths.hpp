@@ -11,7 +11,7 @@ namespace weft::run {
 
 struct Deaths {
     bool survivable = false;              ///< false: a death ends the job
-    std::map<Rank, base::Failure> ranks;  ///< of the job, with the failure of calls that need them
+    std::map<Rank, base::Failure> ranks;  ///< dead ranks, with the failure of calls that need them
 
     void add(Rank rank) { ranks[rank] = base::fail(Status::peer, "rank {} has died", rank); }
     [[nodiscard]] bool contains(Rank rank) const { return ranks.contains(rank); }

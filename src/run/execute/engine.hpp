@@ -94,7 +94,7 @@ class Engine {
     void relax() {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        wire_.relax(idle_.failures);
+        wire_.relax(engine_wait_.idle_polls);
     }
 
     /// Polls for a progress thread. Does nothing if a call holds the turn or waits for it.
@@ -136,7 +136,7 @@ class Engine {
     bool await(Ended ended, Describe describe, Involved involved = -1) {
         if (ended() && deaths().death_of(involved) == nullptr) return true;
         const Driving driving(*this);
-        idle_ = {};
+        engine_wait_ = {};
         struct Described {  // resets the reference to `describe`, also if ended() throws
             std::function<std::string()>& text;
             ~Described() { text = nullptr; }
@@ -194,7 +194,7 @@ class Engine {
     [[nodiscard]] std::vector<WaitingLane> describe_running() const;
 
   private:
-    static constexpr unsigned kExternalEvery = 16;  ///< failed polls between external_.drive()
+    static constexpr unsigned kExternalEvery = 16;  ///< idle polls between external_.drive()
     static constexpr unsigned kProgressEvery = 16;  ///< every 16th queued blocking call polls first
 
     friend class Driving<Engine>;
@@ -219,9 +219,9 @@ class Engine {
         wire_.progress();
         const bool moved = busy() && advance_all();
         if (moved)
-            idle_ = {};
-        else if (watchdog_.is_due(++idle_.failures))
-            check(idle_, caller);
+            engine_wait_ = {};
+        else if (watchdog_.is_due(++engine_wait_.idle_polls))
+            check(engine_wait_, caller);
         return moved;
     }
 
@@ -237,7 +237,7 @@ class Engine {
     template <class Ended, class PositionHash>
     void drive_until(Ended ended, PositionHash position_hash) {
         if (ended()) return;
-        idle_ = {};  // restarts the watchdog's time of this wait
+        engine_wait_ = {};  // restarts the watchdog's time of this wait
         for (OwnWait own;; pause()) {
             if (!poll_now()) external_.drive();
             if (ended()) return;
@@ -245,15 +245,15 @@ class Engine {
         }
     }
 
-    /// Runs the watchdog for this wait: calls of other threads may restart `idle_` again and again.
+    /// Runs the watchdog for this wait: calls of other threads may restart `engine_wait_` often.
     template <class PositionHash>
     void check_own(OwnWait& own, PositionHash position_hash) {
-        if (!turn_.divided() || !watchdog_.is_due(++own.state.failures)) return;
+        if (!turn_.divided() || !watchdog_.is_due(++own.state.idle_polls)) return;
         if (!own.restart_if_advanced(position_hash())) check(own.state, Caller::waits);
     }
 
     void pause() {
-        wire_.relax(idle_.failures);
+        wire_.relax(engine_wait_.idle_polls);
         turn_.give_way();
     }
 
@@ -455,7 +455,7 @@ class Engine {
     [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
         const Driving driving(*this);
         for (WaitState wait_state; !has_arrived(call.team, step, call.flag);) {
-            if (wait_state.failures % kExternalEvery == kExternalEvery - 1) external_.drive();
+            if (wait_state.idle_polls % kExternalEvery == kExternalEvery - 1) external_.drive();
             if (watchdog_.wait(wait_state, teams_,
                                [&] { return std::vector{waiting_lane(call, step)}; }))
                 continue;
@@ -485,7 +485,7 @@ class Engine {
     std::vector<Operation*> running_;
     std::vector<Operation*> failing_;  ///< see Operation::State::failing
     std::size_t queued_ = 0;           ///< number of calls in the teams' queues
-    WaitState idle_;                   ///< polls and time since a call last advanced
+    WaitState engine_wait_;            ///< polls and time since a call last advanced
     ExternalProgress external_;
     std::function<std::string()> describe_await_;  ///< argument of await(); empty: none
     bool gave_up_ = false;                         ///< the watchdog ended all waits

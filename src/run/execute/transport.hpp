@@ -18,7 +18,7 @@ namespace weft::run {
 // clang-format off
 template <class T>
 concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume, Rank rank,
-                             std::uint64_t bytes, unsigned failures, std::byte* memory,
+                             std::uint64_t bytes, unsigned idle_polls, std::byte* memory,
                              const base::Reach& reach, const base::Exposure& exposure,
                              const base::Copies& copies) {
     /// Posts a put. `resume` is 0 at the first attempt and belongs to the wire until `posted`.
@@ -47,8 +47,8 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     /// Raises the flag of this rank's cell at an offset in its segment if the put to the cell has
     /// been delivered without an immediate. Called while a step waits for a remote peer's flag.
     { wire.settle(std::uint64_t{}) } noexcept;
-    /// Pauses, yields or sleeps. Called between polls. `failures`: last polls without effect.
-    { wire.relax(failures) } noexcept;
+    /// Pauses, yields or sleeps. Called between polls. `idle_polls`: last polls without effect.
+    { wire.relax(idle_polls) } noexcept;
     /// Ends transfers with a rank that has died. Later puts to it count as posted, without effect.
     { wire.lose(rank) } noexcept;
     /// Fails the wire: after that, no transfer accesses memory or `pending`.

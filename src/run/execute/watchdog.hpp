@@ -32,7 +32,7 @@ enum class Caller : std::uint8_t { waits, polls };
 
 /// State of one wait.
 struct WaitState {
-    unsigned failures = 0;  ///< number of polls in a row without effect
+    unsigned idle_polls = 0;  ///< number of polls in a row without effect
     std::uint64_t started_ns = 0;
     std::uint64_t next_inquiry_ns = 0;
     std::uint64_t next_report_ns = 0;
@@ -154,18 +154,18 @@ class Watchdog {
     /// and affects(). `lanes` is a function that returns the waiting lanes, called only if needed.
     template <class Lanes>
     bool wait(WaitState& wait_state, const Teams& teams, Lanes lanes) {
-        wire_.relax(++wait_state.failures);
-        if (wait_state.failures % kProgressEvery == 0) wire_.progress();
-        if (!is_due(wait_state.failures)) return true;
+        wire_.relax(++wait_state.idle_polls);
+        if (wait_state.idle_polls % kProgressEvery == 0) wire_.progress();
+        if (!is_due(wait_state.idle_polls)) return true;
         return check(wait_state, teams, lanes);
     }
 
     [[nodiscard]] StatusRequest& status_request() {
         return options_.status_request != nullptr ? *options_.status_request : own_request_;
     }
-    /// Returns true if it is time for check(), after `failures` failed polls in a row.
-    [[nodiscard]] bool is_due(unsigned failures) {
-        return failures % kCheckEvery == 0 ||
+    /// Returns true if it is time for check(), after `idle_polls` polls in a row without effect.
+    [[nodiscard]] bool is_due(unsigned idle_polls) {
+        return idle_polls % kCheckEvery == 0 ||
                status_request().pending.load(std::memory_order_relaxed);
     }
     /// If a status request is pending, answers it with a line about the lanes.

@@ -20,7 +20,7 @@ struct MemoryServices : TeamServices {
     std::byte* segment;  ///< start of this rank's segment in this process
     std::uint64_t heap;  ///< offset of the heap in the segment
     std::uint64_t end;   ///< offset of the end of heap and segment; 0: the runtime is finalized
-    /// Locks that a thread of this rank holds or waits for. Only with the engine's turn.
+    /// Locks that a thread of this rank holds or waits for. Accessed only with the engine's turn.
     std::set<const std::uint64_t*> locks = {};
 
     [[nodiscard]] bool closed() const { return end == 0; }

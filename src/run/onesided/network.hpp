@@ -16,7 +16,7 @@ namespace weft::run {
 // clang-format off
 template <class T>
 concept Network = requires(T wire, const base::Put& put, const base::Read& read,
-                           std::uint64_t& resume, std::uint64_t offset, const base::Reach& reach,
+                           std::uint64_t& resume, std::uint64_t bytes, const base::Reach& reach,
                            std::byte* into, const std::byte* from, Rank rank,
                            std::uint32_t writes, const char* text) {
     /// Returns the start of a rank's segment if it is mapped (always for this rank), or nullptr.
@@ -26,10 +26,10 @@ concept Network = requires(T wire, const base::Put& put, const base::Read& read,
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
     /// Let the kernel copy from or to a local rank's memory. Return false if the kernel refuses.
-    { wire.memory().copy_from(rank, reach, into, offset) } noexcept -> std::same_as<bool>;
-    { wire.memory().copy_to(rank, reach, from, offset) } noexcept -> std::same_as<bool>;
+    { wire.memory().copy_from(rank, reach, into, bytes) } noexcept -> std::same_as<bool>;
+    { wire.memory().copy_to(rank, reach, from, bytes) } noexcept -> std::same_as<bool>;
     /// Raises the flag of this rank's cell at an offset if the put to the cell has been delivered.
-    { wire.settle(offset) } noexcept;
+    { wire.settle(std::uint64_t{}) } noexcept;
     /// Returns the network's guarantees.
     { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
     /// Returns the number of writes to a peer: network transfers of puts without a cell.
