@@ -63,7 +63,7 @@ void fill(NearView& view, const TeamHandle& found, weft_team* handle) {
                   .bytes = layout.heap_bytes(),
                   .bases = view.bases.data(),
                   .ranks = static_cast<std::uint32_t>(found.team->size()),
-                  .left = runtime.progress().is_asked() ? NearView::kDriveEvery : 0};
+                  .left = runtime.progress().may_serve() ? NearView::kDriveEvery : 0};
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ struct Description {
     /// Network that the job uses, or would use if it had several nodes.
     std::optional<link::FabricSurvey> survey;
     std::string survey_problem;             ///< reason why `survey` is missing
-    std::optional<link::FabricFacts> port;  ///< of the open port; empty if all share memory
+    std::optional<link::FabricFacts> port;  ///< empty if all ranks share memory
 };
 
 /// Network choices for a provider that this machine may not have.
@@ -46,7 +46,7 @@ struct ProviderDescription {
 [[nodiscard]] Description describe(const Job& job, const base::Settings& settings,
                                    bool with_survey);
 
-/// Logs unknown settings, the facts of the job and their reasons: at most ten lines with
+/// Logs unknown settings, the facts of the job and their reasons: about ten lines with
 /// WEFT_LOG=info. Surveys the networks if one joins the nodes.
 void log_start(const base::Log& log, const Job& job, const base::Settings& settings,
                const ReduceTable& kernels);

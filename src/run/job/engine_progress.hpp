@@ -30,7 +30,7 @@ class EngineProgress {
     /// a context's own count, so that threads with contexts write no common memory, or nullptr.
     void drive_now_and_then(std::atomic<unsigned>* calls = nullptr) {
         constexpr unsigned kDriveEvery = 32;
-        if (!is_asked()) return;
+        if (!may_serve()) return;
         // Not an atomic addition: lost counts of concurrent threads only delay the poll.
         std::atomic<unsigned>& counted = calls != nullptr ? *calls : calls_;
         const unsigned now = counted.load(std::memory_order_relaxed) + 1;
@@ -39,9 +39,9 @@ class EngineProgress {
     }
     /// Returns true if peers may send requests. Then a rank must drive the engine from time to
     /// time, even if it only loads from and stores to local memory.
-    [[nodiscard]] bool is_asked() const { return is_asked_.load(std::memory_order_relaxed); }
-    /// Makes is_asked() return true from now on.
-    void expect_requests() { is_asked_.store(true, std::memory_order_relaxed); }
+    [[nodiscard]] bool may_serve() const { return may_serve_.load(std::memory_order_relaxed); }
+    /// Makes may_serve() return true from now on.
+    void expect_requests() { may_serve_.store(true, std::memory_order_relaxed); }
 
     /// Makes waits call `function` instead of sleeping. nullptr removes it.
     void set_external(void (*function)(void* argument), void* argument);
@@ -57,7 +57,7 @@ class EngineProgress {
     const Job& job_;
     RealEngine& engine_;
     ExternalProgress& external_;  ///< owned by the engine
-    std::atomic<bool> is_asked_;
+    std::atomic<bool> may_serve_;
     std::atomic<unsigned> calls_{0};
     bool closed_ = false;  ///< close() was called
     std::unique_ptr<RealProgressThread> thread_;

@@ -29,7 +29,7 @@ struct Job {
     std::unique_ptr<link::Bootstrap> bootstrap;
     std::unique_ptr<link::NodeMap> node_map;
     std::unique_ptr<link::Wire> wire;
-    link::ProcessEnds ends;          ///< of other ranks, if the job continues after deaths
+    link::ProcessEnds ends;          ///< watches other ranks, if the job continues after deaths
     std::vector<Rank> node_ranks;    ///< ranks of this node, including this rank, ascending
     bool direct = false;             ///< `node_ranks` may access each other's buffers
     bool direct_everywhere = false;  ///< ranks of each node may do so; equal on all ranks

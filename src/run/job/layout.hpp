@@ -36,7 +36,7 @@ struct SegmentLayout {
     static constexpr std::uint64_t kHeapSectionMin = std::uint64_t{1} << 20;  ///< bytes
 
     static constexpr std::uint32_t kTeams = 32;  ///< regions, and teams that a rank may be in
-    static constexpr std::uint64_t kChoicesBytes = std::uint64_t{64} << 10;  ///< of a node
+    static constexpr std::uint64_t kChoicesBytes = std::uint64_t{64} << 10;  ///< size for a node
     static constexpr std::uint32_t kBulkBanks = 4;
     /// Small bulk banks, by size class. A rank may run ahead by the number of banks, which should
     /// fit into the cache. Sizes above a power of two spread the banks over the cache sets.
@@ -49,7 +49,7 @@ struct SegmentLayout {
     /// kNearSmallBytes. Their banks then stay in the cache.
     static constexpr std::size_t kNearClass = 2;
     static constexpr std::uint64_t kNearSmallBytes = std::uint64_t{16} << 10;
-    static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;  ///< of regions, heap
+    static constexpr std::uint64_t kAlignment = std::uint64_t{64} << 10;  ///< for regions, heap
     static constexpr std::uint32_t kBanksMin = 4;
     /// Limit for the cells of a region, in bytes. Reduces the banks, but not below kBanksMin.
     static constexpr std::uint64_t kCellsBytesMax = std::uint64_t{64} << 20;
@@ -67,9 +67,10 @@ struct SegmentLayout {
         region_bytes = base::round_up(shape.bytes(), kAlignment);
         onesided = {.offset = base::round_up(Mailboxes::kEnd, base::kCellStride),
                     .ranks = job_size};
-        left = base::round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
-        revoked = left + kTeams * std::uint64_t{ranks} * sizeof(std::uint64_t);
-        choices = base::round_up(revoked + kTeams * sizeof(std::uint64_t), sizeof(base::Cell));
+        left_words = base::round_up(onesided.offset + onesided.bytes(), sizeof(std::uint64_t));
+        revoked_words = left_words + kTeams * std::uint64_t{ranks} * sizeof(std::uint64_t);
+        choices =
+            base::round_up(revoked_words + kTeams * sizeof(std::uint64_t), sizeof(base::Cell));
         messages = {.offset = choices + kChoicesBytes, .ranks = job_size};
         const bool agrees = settings.on_failure == base::FailureAction::proceed;
         agreements = {
@@ -78,7 +79,7 @@ struct SegmentLayout {
         regions = base::round_up(agreements.offset + agreements.bytes(kTeams), kAlignment);
         bounce = regions + kTeams * region_bytes;
         heap = bounce + bounce_bytes_for(ranks);
-        onesided.words = {left, kTeams * (std::uint64_t{ranks} + 1), heap};
+        onesided.words = {left_words, kTeams * (std::uint64_t{ranks} + 1), heap};
         bytes = heap + base::round_up(settings.heap_bytes, kAlignment);
     }
 
@@ -95,10 +96,10 @@ struct SegmentLayout {
 
     [[nodiscard]] std::uint64_t left_word(std::uint32_t team, Rank member) const {
         const std::uint64_t number = team * static_cast<std::uint64_t>(onesided.ranks);
-        return left + (number + static_cast<std::uint64_t>(member)) * sizeof(std::uint64_t);
+        return left_words + (number + static_cast<std::uint64_t>(member)) * sizeof(std::uint64_t);
     }
     [[nodiscard]] std::uint64_t revoked_word(std::uint32_t team) const {
-        return revoked + team * sizeof(std::uint64_t);
+        return revoked_words + team * sizeof(std::uint64_t);
     }
 
     /// Returns the parts of a region that all calls may use: first cells and bulk banks.
@@ -133,9 +134,9 @@ struct SegmentLayout {
     OneSidedArea onesided;
     MessageArea messages;
     AgreementArea agreements;
-    std::uint64_t left = 0;     ///< offset of the words of members that have left
-    std::uint64_t revoked = 0;  ///< offset of the words of revoked teams
-    std::uint64_t choices = 0;  ///< offset of the choices (run/team/node_choices.hpp)
+    std::uint64_t left_words = 0;     ///< offset of the words of members that have left
+    std::uint64_t revoked_words = 0;  ///< offset of the words of revoked teams
+    std::uint64_t choices = 0;        ///< offset of the choices (run/team/node_choices.hpp)
     base::RegionShape shape;
     std::uint64_t region_bytes = 0;
     std::uint64_t regions = 0;  ///< offset of the table of regions

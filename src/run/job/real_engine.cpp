@@ -28,7 +28,7 @@ base::Result<void> prepare_memory(RealEngine& engine, link::Wire& wire, std::uin
 }
 
 EngineProgress::EngineProgress(const Job& job, RealEngine& engine)
-    : job_(job), engine_(engine), external_(engine.external()), is_asked_(job.nodes_linked()) {}
+    : job_(job), engine_(engine), external_(engine.external()), may_serve_(job.nodes_linked()) {}
 
 EngineProgress::~EngineProgress() = default;
 

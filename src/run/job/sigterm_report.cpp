@@ -103,7 +103,7 @@ void restore_default() noexcept {
     ::sigaction(SIGTERM, &action, nullptr);
 }
 
-/// Makes the signal end the process. It is blocked until the handler returns.
+/// Makes the signal end the process when the handler returns: until then, the signal is blocked.
 void die_on_return() noexcept {
     restore_default();
     ::raise(SIGTERM);

@@ -59,8 +59,8 @@ class SigtermReport {
 
 /// Options of a StartWatch.
 struct StartWatchOptions {
-    Rank rank = 0;                ///< of this process, from the launcher's environment
-    std::uint64_t report_ns = 0;  ///< time after which it reports that start-up waits; 0: never
+    Rank rank = 0;                ///< rank of this process, from the launcher's environment
+    std::uint64_t report_ns = 0;  ///< time until the first report about a long start-up; 0: never
     bool ends_job = false;        ///< a report about a missing rank ends this process with status 3
 };
 

@@ -114,7 +114,7 @@ class Recorder {
     /// Forgets the addresses of programs, which may have been freed.
     void forget_programs() { known_.clear(); }
 
-    [[nodiscard]] const std::vector<CallSums>& sums() const { return sums_; }  ///< by kind
+    [[nodiscard]] const std::vector<CallSums>& sums() const { return sums_; }
     /// Returns the time of waits for each rank of the job.
     [[nodiscard]] const std::vector<std::uint64_t>& waited_ns() const { return waited_ns_; }
     /// Returns the time of flushes, which wait for no particular rank.

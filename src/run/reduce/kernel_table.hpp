@@ -68,8 +68,8 @@ struct ExactBins {
 
 /// Range of the magnitudes of an array of doubles. A magnitude is the bits without the sign.
 struct ExactRange {
-    std::uint64_t largest = 0;                           ///< of the finite values
-    std::uint64_t smallest_minus_1 = ~std::uint64_t{0};  ///< of the values other than 0
+    std::uint64_t largest = 0;                           ///< largest finite magnitude
+    std::uint64_t smallest_minus_1 = ~std::uint64_t{0};  ///< smallest except 0, minus 1
     bool special = false;                                ///< there is an infinity, a NaN or a -0.0
 };
 

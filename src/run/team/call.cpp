@@ -7,8 +7,6 @@
 #include <limits>
 #include <numeric>
 
-#include "run/execute/inquiry.hpp"
-
 namespace weft::run {
 
 namespace {
@@ -151,7 +149,7 @@ std::string describe(const Call& call, std::string_view spec) {
 base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes) {
     std::uint64_t hash = kHashStart + element_bytes;
     for (const char c : description) hash = (hash ^ static_cast<unsigned char>(c)) * kHashFactor;
-    return hash == Inquiry::kVerdict ? 1 : hash;
+    return hash;
 }
 
 base::Result<void> check_blocks(const Blocks& blocks, std::string_view what, Rank size,

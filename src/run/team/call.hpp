@@ -129,7 +129,7 @@ enum class Purpose : std::uint8_t {
 
 /// Returns a text about the call, without arguments that differ between ranks.
 [[nodiscard]] std::string describe(const Call& call, std::string_view spec);
-/// Returns a hash of everything that must be equal on all ranks; never Inquiry::kVerdict.
+/// Returns a hash of everything that must be equal on all ranks.
 [[nodiscard]] base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes);
 
 }  // namespace weft::run

@@ -38,7 +38,7 @@ constexpr std::uint64_t kPublished = 1;
 constexpr std::uint64_t kUnusable = 2;  // the choice failed, or its texts did not fit
 
 struct ChoiceSlot {
-    std::atomic<std::uint64_t> low;    ///< of the key; 0: free
+    std::atomic<std::uint64_t> low;    ///< hash of the key; 0: the slot is free
     std::atomic<std::uint64_t> state;  ///< the following members are valid if kPublished
     std::uint64_t high;
     std::uint16_t algorithm_bytes;

@@ -29,8 +29,7 @@ namespace weft::run {
                                                               std::vector<bool> periodic, bool star,
                                                               int reach);
 
-/// Returns the method with the lower predicted time for blocks of this size. With too many ranks
-/// for a prediction, returns NeighborWay::direct.
+/// Returns the method with the lower predicted time for blocks of this size.
 [[nodiscard]] base::Result<collectives::NeighborWay> quicker_way(
     const plan::Machine& machine, const collectives::Stencil& stencil,
     collectives::NeighborData data, std::uint64_t block_bytes);

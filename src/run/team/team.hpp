@@ -165,13 +165,13 @@ class Team {
     static constexpr std::size_t kCollectives = collectives::kCollectives.size();
     std::array<LastCall, kCollectives> last_{};  ///< by collective
     Recorder* recorder_;                         ///< nullptr: calls are not recorded
-    base::Failure failure_;                      ///< of the last call that failed
+    base::Failure failure_;                      ///< failure of the last call that failed
     int nodes_;                                  ///< number of nodes with members
     TeamState* state_ = nullptr;
     std::uint64_t serial_;
     std::uint64_t agreements_ = 0;
     std::uint64_t allocations_ = 0;  ///< last result of next_allocation()
-    ExactScratch exact_scratch_;     ///< of blocking calls
+    ExactScratch exact_scratch_;     ///< scratch memory of blocking calls
     Departure departure_;
 };
 
