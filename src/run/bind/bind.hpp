@@ -17,7 +17,7 @@ struct BindOptions {
     base::CallHash call_hash = 0;             ///< see BoundProgram
     std::string description;                  ///< see BoundProgram
     base::RegionShape shape;                  ///< put targets of the team
-    const std::vector<bool>* near = nullptr;  ///< by rank: on this node; nullptr: all are
+    const std::vector<bool>* near = nullptr;  ///< by team rank: on this node; nullptr: all are
     bool fuse = true;                         ///< also makes the fused form
     /// The program publishes data (may_publish()); equal on all ranks.
     bool publishes = false;

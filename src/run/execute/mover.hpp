@@ -135,10 +135,10 @@ class Mover {
         const Piece& piece = op.program->pieces[list.start];
         const bool is_output = piece.buffer == plan::Buffer::output;
         if (!is_output && piece.buffer != plan::Buffer::input) return block;
-        const TouchedBuffer& all =
+        const TouchedBuffer& range =
             is_output ? op.program->touched_output : op.program->touched_input;
         if (op.program->has_displacements(piece.buffer)) return block;
-        return {.data = base_of(op, piece, 0) + all.begin, .bytes = all.bytes()};
+        return {.data = base_of(op, piece, 0) + range.begin, .bytes = range.bytes()};
     }
 
     /// Copies the bytes of the source list to the target list, whose pieces may have other sizes.

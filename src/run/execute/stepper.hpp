@@ -352,14 +352,14 @@ class Stepper {
                 block.data + block.bytes <= exposure.data + exposure.bytes)
                 return exposure.reach.at(static_cast<std::uint64_t>(block.data - exposure.data));
         }
-        const Memory all = mover_.touched(op, step.source, block);
-        auto exposure = WEFT_TRY(wire_.memory().expose_far(all.data, all.bytes));
+        const Memory touched = mover_.touched(op, step.source, block);
+        auto exposure = WEFT_TRY(wire_.memory().expose_far(touched.data, touched.bytes));
         // Memory in the segment needs no registration, and so no unexpose().
         if (exposure.reach.method == base::AccessMethod::registered) {
             op.exposures.push_back(exposure);
             mover_.count_exposed(exposure);
         }
-        return exposure.reach.at(static_cast<std::uint64_t>(block.data - all.data));
+        return exposure.reach.at(static_cast<std::uint64_t>(block.data - touched.data));
     }
 
     [[nodiscard]] base::Reach reach_of(Operation& op, const BoundStep& step,

@@ -101,7 +101,7 @@ int HostCount::processors() const {
     const int visible = std::max(1, CPU_COUNT(&cpus));
     if (limited_ranks < ranks) return visible;
     std::uint64_t thousandths = 0;
-    for (const auto& [group, each] : quotas) thousandths += each;
+    for (const auto& [group, quota] : quotas) thousandths += quota;
     return static_cast<int>(
         std::clamp<std::uint64_t>(thousandths / 1000, 1, static_cast<std::uint64_t>(visible)));
 }

@@ -29,11 +29,11 @@ using Bytes = std::vector<std::byte>;
 std::uint32_t node_of(const base::Settings& settings, Rank rank, Rank size) {
     if (settings.nodes != 0) {
         const auto nodes = static_cast<Rank>(settings.nodes);
-        const Rank each = size / nodes;
+        const Rank per_node = size / nodes;
         const Rank extra = size % nodes;
-        const Rank in_larger = extra * (each + 1);
-        if (rank < in_larger) return static_cast<std::uint32_t>(rank / (each + 1));
-        return static_cast<std::uint32_t>(extra + (rank - in_larger) / std::max(each, 1));
+        const Rank in_larger = extra * (per_node + 1);
+        if (rank < in_larger) return static_cast<std::uint32_t>(rank / (per_node + 1));
+        return static_cast<std::uint32_t>(extra + (rank - in_larger) / std::max(per_node, 1));
     }
     return settings.node_id.value_or(0);
 }

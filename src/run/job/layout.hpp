@@ -125,9 +125,9 @@ struct SegmentLayout {
             starts.push_back(region(team) + first_cells_bytes());
             starts.push_back(region(team) + shape.bulk(0));
         }
-        const std::uint64_t each =
+        const std::uint64_t section_bytes =
             base::round_up(std::max(heap_bytes() / kHeapSections + 1, kHeapSectionMin), kAlignment);
-        for (std::uint64_t at = heap; at < bytes; at += each) starts.push_back(at);
+        for (std::uint64_t at = heap; at < bytes; at += section_bytes) starts.push_back(at);
         return starts;
     }
 

@@ -109,12 +109,12 @@ base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name)
                           list.begin().key());
     std::vector<plan::TunedChoice> choices;
     for (const json& entry : list) {
-        const std::string what = fmt::format("choice {}", choices.size());
+        const std::string entry_name = fmt::format("choice {}", choices.size());
         plan::TunedChoice& choice = choices.emplace_back();
         for (const auto& [key, value] : entry.items())
             if (auto done = set(choice, key, value); !done)
-                return done.failure().within(fmt::format("{}: {}", what, key));
-        if (auto checked = check(choice); !checked) return checked.failure().within(what);
+                return done.failure().within(fmt::format("{}: {}", entry_name, key));
+        if (auto checked = check(choice); !checked) return checked.failure().within(entry_name);
     }
     return plan::Tuning(std::move(choices), std::move(name));
 }

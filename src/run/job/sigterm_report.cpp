@@ -110,21 +110,21 @@ void die_on_return() noexcept {
 }
 
 void handle(int) {
-    HandlerMemory& all = memory();
+    HandlerMemory& shared = memory();
     const int saved_error = errno;
     const std::uint64_t now = base::monotonic_ns();
     std::uint64_t before = 0;
-    if (::getpid() != all.owner.load()) {
+    if (::getpid() != shared.owner.load()) {
         die_on_return();
-    } else if (!all.asked_ns.compare_exchange_strong(before, now)) {
+    } else if (!shared.asked_ns.compare_exchange_strong(before, now)) {
         if (now - before > kRepeatedNs) die_on_return();
     } else {
         // 1 for the handler itself: no engine's answer ends the process before the loop does.
-        all.unanswered = 1;
+        shared.unanswered = 1;
         bool has_wait = false;
         Rank rank = -1;
         int file = -1;
-        for (SigtermReport::Entry& entry : all.entries) {
+        for (SigtermReport::Entry& entry : shared.entries) {
             if (!entry.enabled) continue;
             rank = entry.rank;
             file = entry.file;
@@ -138,7 +138,7 @@ void handle(int) {
                 line.write(file);
                 has_wait = true;
             } else if (entry.status_request.inside) {
-                ++all.unanswered;
+                ++shared.unanswered;
                 entry.status_request.pending = true;
                 has_wait = true;
             }
@@ -147,39 +147,39 @@ void handle(int) {
             (SignalSafeLine() << "weft: rank " << rank
                               << ": in the application, outside any weft call")
                 .write(file);
-        if (--all.unanswered == 0) die_on_return();
+        if (--shared.unanswered == 0) die_on_return();
     }
     errno = saved_error;
 }
 
 /// Installs the handler if the action is the default. The caller holds the mutex.
-void install(HandlerMemory& all) {
+void install(HandlerMemory& shared) {
     struct sigaction found = {};
     ::sigaction(SIGTERM, nullptr, &found);
     if ((found.sa_flags & SA_SIGINFO) != 0 || found.sa_handler != SIG_DFL) return;
-    all.owner = ::getpid();
-    all.asked_ns = 0;
+    shared.owner = ::getpid();
+    shared.asked_ns = 0;
     struct sigaction ours = {};
     ours.sa_handler = handle;
     ours.sa_flags = SA_RESTART | SA_ONSTACK;
     ::sigemptyset(&ours.sa_mask);
-    all.installed = ::sigaction(SIGTERM, &ours, nullptr) == 0;
+    shared.installed = ::sigaction(SIGTERM, &ours, nullptr) == 0;
 }
 
-void uninstall(HandlerMemory& all) {
+void uninstall(HandlerMemory& shared) {
     struct sigaction found = {};
     ::sigaction(SIGTERM, nullptr, &found);
     if ((found.sa_flags & SA_SIGINFO) == 0 && found.sa_handler == handle) restore_default();
-    all.installed = false;
+    shared.installed = false;
 }
 
 }  // namespace
 
 SigtermReport::SigtermReport(bool enabled) {
     if (!enabled) return;
-    HandlerMemory& all = memory();
-    const std::lock_guard held(all.mutex);
-    for (Entry& entry : all.entries) {
+    HandlerMemory& shared = memory();
+    const std::lock_guard held(shared.mutex);
+    for (Entry& entry : shared.entries) {
         if (entry.taken) continue;
         entry.taken = true;
         entry.rank = -1;
@@ -191,7 +191,7 @@ SigtermReport::SigtermReport(bool enabled) {
         break;
     }
     if (entry_ == nullptr) return;
-    if (all.enabled_entries++ == 0 || !all.installed) install(all);
+    if (shared.enabled_entries++ == 0 || !shared.installed) install(shared);
     entry_->enabled = true;
 }
 
@@ -203,10 +203,10 @@ SigtermReport::~SigtermReport() {
 
 void SigtermReport::retire() {
     if (entry_ == nullptr || !entry_->enabled) return;
-    HandlerMemory& all = memory();
-    const std::lock_guard held(all.mutex);
+    HandlerMemory& shared = memory();
+    const std::lock_guard held(shared.mutex);
     entry_->enabled = false;
-    if (--all.enabled_entries == 0 && all.installed) uninstall(all);
+    if (--shared.enabled_entries == 0 && shared.installed) uninstall(shared);
 }
 
 void SigtermReport::set_rank(Rank rank) noexcept {

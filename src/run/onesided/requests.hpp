@@ -83,13 +83,13 @@ class Requests {
         return driver_.await([&] { return read_replies(rank, ring) >= number; },
                              [&] { return describe_wait(rank, ring, "a reply"); }, rank);
     }
-    /// Discards the result of a request that may not be done. `into`: as passed to send().
+    /// Discards the result of a request that may be incomplete. `into`: as passed to send().
     void discard_result(Rank rank, const void* into) {
         RequestRing& ring = rings_[rank];
         for (std::uint64_t i = 0; ring.slots != nullptr && i < area_.slots(); ++i)
             if (ring.slots[i].into == into) ring.slots[i].into = nullptr;
     }
-    /// Returns true if a request to the peer may not be done.
+    /// Returns true if a request to the peer may be incomplete.
     [[nodiscard]] bool has_outstanding(Rank rank) {
         RequestRing& ring = rings_[rank];
         return ring.sent != ring.done && read_replies(rank, ring) != ring.sent;

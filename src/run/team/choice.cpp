@@ -116,19 +116,19 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
 /// Returns the ranks on each node if they fill the nodes evenly and in order, else 0.
 Rank ranks_per_node(const std::vector<Rank>& node_of) {
     const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of.front(); });
-    const auto each = static_cast<std::size_t>(end - node_of.begin());
-    if (each == 0 || node_of.size() % each != 0) return 0;
+    const auto per_node = static_cast<std::size_t>(end - node_of.begin());
+    if (per_node == 0 || node_of.size() % per_node != 0) return 0;
     for (std::size_t i = 0; i < node_of.size(); ++i) {
-        if (node_of[i] != node_of[i / each * each]) return 0;
-        if (i >= each && i % each == 0 && node_of[i] == node_of[i - 1]) return 0;
+        if (node_of[i] != node_of[i / per_node * per_node]) return 0;
+        if (i >= per_node && i % per_node == 0 && node_of[i] == node_of[i - 1]) return 0;
     }
-    return static_cast<Rank>(each);
+    return static_cast<Rank>(per_node);
 }
 
 collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size,
                                          const CallClass& call) {
-    const Rank each = ranks_per_node(machine.node_of);
-    const bool far = !machine.node_of.empty() && each != size;
+    const Rank per_node = ranks_per_node(machine.node_of);
+    const bool far = !machine.node_of.empty() && per_node != size;
     const plan::PutCost& put = far ? machine.far : machine.near;
     const std::uint64_t bytes = call.elements * call.element_bytes;
     const std::uint64_t elements =
@@ -146,7 +146,7 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const plan::Time message = issue + put.receive + machine.reduce;
     const plan::Time buffer = time_of(put.byte_fs + machine.reduce_byte_fs);
     return {.size = size,
-            .ranks_per_node = each,
+            .ranks_per_node = per_node,
             .stage = {.latency = latency, .message = message + buffer},
             .put_ps = latency + message,
             .buffer_ps = buffer,
@@ -251,9 +251,10 @@ std::string key_of(const plan::Machine& machine, Rank size, const CallClass& cal
 }
 
 std::size_t candidate_index(const plan::Choice& choice, const std::string& algorithm) {
-    const auto& all = choice.candidates;
+    const auto& candidates = choice.candidates;
     return static_cast<std::size_t>(
-        std::ranges::find(all, algorithm, &plan::RankedCandidate::algorithm) - all.begin());
+        std::ranges::find(candidates, algorithm, &plan::RankedCandidate::algorithm) -
+        candidates.begin());
 }
 
 }  // namespace
@@ -315,26 +316,26 @@ plan::Machine machine_over(std::string_view provider) {
 
 CallClass class_of(const Call& call) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
-    CallClass asked{.collective = traits_of(traits.even).name};
-    if (!traits.has_data()) return asked;
-    asked.elements = call.count;
-    asked.element_bytes = element_bytes(call);
-    asked.counted = traits.has_counts();
+    CallClass call_class{.collective = traits_of(traits.even).name};
+    if (!traits.has_data()) return call_class;
+    call_class.elements = call.count;
+    call_class.element_bytes = element_bytes(call);
+    call_class.counted = traits.has_counts();
     if (traits.has_counts()) {
         const auto counts = counts_of(call);
         const std::size_t sum = std::accumulate(counts.begin(), counts.end(), std::size_t{0});
-        if (!counts.empty()) asked.elements = (sum + counts.size() - 1) / counts.size();
+        if (!counts.empty()) call_class.elements = (sum + counts.size() - 1) / counts.size();
     }
-    if (!traits.reduces()) return asked;
+    if (!traits.reduces()) return call_class;
     const UserOperation* const user = user_of(call);
-    asked.ordered = user != nullptr && !user->commutative;
-    asked.bit_identical = !is_order_independent(call);
-    return asked;
+    call_class.ordered = user != nullptr && !user->commutative;
+    call_class.bit_identical = !is_order_independent(call);
+    return call_class;
 }
 
 CallClass rounded(CallClass call) {
-    const std::uint64_t most = std::max<std::uint64_t>(1, kBytesMax / call.element_bytes);
-    if (call.elements > 0) call.elements = std::bit_ceil(std::min(call.elements, most));
+    const std::uint64_t elements_max = std::max<std::uint64_t>(1, kBytesMax / call.element_bytes);
+    if (call.elements > 0) call.elements = std::bit_ceil(std::min(call.elements, elements_max));
     return call;
 }
 
@@ -368,9 +369,9 @@ base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmS
                              const plan::Machine& machine, Rank size, const CallClass& call) {
     if (candidate_index(choice, print(spec)) < choice.candidates.size()) return {};
     const std::string chosen = choice.algorithm();
-    CallClass any = call;  // the limit holds for choices only
-    if (any.preference.descriptors_max > 0) any.preference.descriptors_max = ~0U;
-    auto alone = WEFT_TRY(rank_specs(machine, size, any, {spec}, plan::Scope::all));
+    CallClass unlimited = call;  // the limit holds for choices only
+    if (unlimited.preference.descriptors_max > 0) unlimited.preference.descriptors_max = ~0U;
+    auto alone = WEFT_TRY(rank_specs(machine, size, unlimited, {spec}, plan::Scope::all));
     choice.candidates.push_back(std::move(alone.candidates.front()));
     std::ranges::stable_sort(choice.candidates, {}, [&](const plan::RankedCandidate& ranked) {
         return std::pair(std::get<0>(ranked.order(call.preference.objective)), ranked.in_stream);
@@ -403,9 +404,9 @@ base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm&
     return {};
 }
 
-base::Result<ChoiceText> Chooser::predict(const CallClass& asked) const {
-    const auto choice = WEFT_TRY(
-        rank_specs(machine_, size_, asked, specs_for(machine_, size_, asked), plan::Scope::chosen));
+base::Result<ChoiceText> Chooser::predict(const CallClass& call_class) const {
+    const auto choice = WEFT_TRY(rank_specs(
+        machine_, size_, call_class, specs_for(machine_, size_, call_class), plan::Scope::chosen));
     return ChoiceText{choice.algorithm(), choice.reason};
 }
 
@@ -414,18 +415,19 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
                                           std::string(collectives::kPairwiseAlgorithm),
                                           "the only algorithm"};
     if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
-    const CallClass asked = rounded(class_for(call));
-    if (const auto known = known_.find(asked); known != known_.end()) return &known->second;
+    const CallClass call_class = rounded(class_for(call));
+    if (const auto known = known_.find(call_class); known != known_.end()) return &known->second;
     constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
     if (known_.size() >= kKnownMax) known_.clear();
-    if (auto measured = measured_choice(machine_, size_, asked, tuning_, provider_)) {
+    if (auto measured = measured_choice(machine_, size_, call_class, tuning_, provider_)) {
         std::string text = print(measured->spec);
-        return &(known_[asked] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
-                                                 std::move(measured->reason)});
+        return &(known_[call_class] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
+                                                      std::move(measured->reason)});
     }
-    auto entry =
-        WEFT_TRY(shared_.get(key_of(machine_, size_, asked), [&] { return predict(asked); }));
-    return &(known_[asked] = WEFT_TRY(parse_algorithm(entry.algorithm, std::move(entry.reason))));
+    auto entry = WEFT_TRY(
+        shared_.get(key_of(machine_, size_, call_class), [&] { return predict(call_class); }));
+    return &(known_[call_class] =
+                 WEFT_TRY(parse_algorithm(entry.algorithm, std::move(entry.reason))));
 }
 
 }  // namespace weft::run

@@ -104,12 +104,12 @@ class Chooser {
 
   private:
     /// Returns the choice for a rounded class as text.
-    [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& asked) const;
+    [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& call_class) const;
     [[nodiscard]] CallClass class_for(const Call& call) const {
-        CallClass asked = class_of(call);
+        CallClass call_class = class_of(call);
         // A team cannot exist without its barrier, so no limit applies to it.
-        if (call.collective != Collective::barrier) asked.preference = preference_;
-        return asked;
+        if (call.collective != Collective::barrier) call_class.preference = preference_;
+        return call_class;
     }
 
     plan::Machine machine_;
