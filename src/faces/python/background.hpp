@@ -3,8 +3,8 @@
 //
 // Idea     A thread polls the runtime. Peers on other nodes may need this rank to poll at any time,
 //          for example for a flush, so the thread also polls, less often, without a call in flight.
-// Why      WEFT_PROGRESS=thread starts such a thread, but a package can neither set a variable of
-//          its program nor pass settings to weft_init_threads().
+// Why      WEFT_PROGRESS=thread starts such a thread, but weft.torch should not change the
+//          program's environment, and weft_init_threads() takes no settings.
 // Holds    The thread never needs the global interpreter lock, unless a Python operation exists.
 #pragma once
 
@@ -26,9 +26,9 @@ class BackgroundDriver {
   public:
     /// The runtime must serve several threads and outlive this object.
     explicit BackgroundDriver(weft_runtime* runtime) : runtime_(runtime) {
-        struct Restored {  // also if no thread can be started
+        struct RestoreMask {  // also if no thread can be started
             sigset_t mask;
-            ~Restored() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
+            ~RestoreMask() { ::pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
         } before;
         sigset_t all;
         ::sigfillset(&all);
@@ -46,7 +46,7 @@ class BackgroundDriver {
     }
     void completed() { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
 
-    /// Stops the polling while it exists, because a thread of the program polls.
+    /// Stops the polling during the lifetime of a Pause, in which a thread of the program polls.
     class Pause {
       public:
         explicit Pause(BackgroundDriver& driver) : driver_(driver) { ++driver_.pauses_; }
@@ -62,7 +62,7 @@ class BackgroundDriver {
     using Duration = std::chrono::microseconds;
     static constexpr Duration kSleepWithCalls{50};
     static constexpr Duration kSleepWithoutCalls{1000};
-    static constexpr Duration kSleepIdle{10'000};  // unless started() wakes the thread
+    static constexpr Duration kSleepIdle{10'000};  // or until started() wakes the thread
     static constexpr int kPollsBeforeIdle = 1000;
 
     [[nodiscard]] bool has_calls() const { return in_flight_.load(std::memory_order_relaxed) > 0; }

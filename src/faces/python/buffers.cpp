@@ -11,16 +11,16 @@
 namespace weft::python {
 namespace {
 
-constexpr std::array<const char*, 24> kTypeNames = {
+constexpr std::array<const char*, 24> kTypeNames = {  // in the order of weft_type
     "int8",       "int16",     "int32",     "int64",          "uint8",        "uint16",
     "uint32",     "uint64",    "float32",   "float64",        "longdouble",   "complex64",
     "complex128", "bool",      "float16",   "bfloat16",       "float_int",    "double_int",
     "int16_int",  "int32_int", "int64_int", "longdouble_int", "double_int64", "int64_int64"};
 
-std::optional<weft_type> integer_of(bool is_signed, std::size_t bytes) {
+/// smallest: WEFT_INT8 or WEFT_UINT8; the types of 2, 4 and 8 bytes follow it in weft_type.
+std::optional<weft_type> integer_of(weft_type smallest, std::size_t bytes) {
     for (const int index : {0, 1, 2, 3})
-        if (bytes == std::size_t{1} << index)
-            return static_cast<weft_type>((is_signed ? WEFT_INT8 : WEFT_UINT8) + index);
+        if (bytes == std::size_t{1} << index) return static_cast<weft_type>(smallest + index);
     return std::nullopt;
 }
 
@@ -70,7 +70,7 @@ std::optional<weft_type> type_of_format(const char* format, std::size_t bytes) {
         case 'l':
         case 'q':
         case 'n':
-            return integer_of(true, bytes);
+            return integer_of(WEFT_INT8, bytes);
         case 'B':
         case 'H':
         case 'I':
@@ -78,7 +78,7 @@ std::optional<weft_type> type_of_format(const char* format, std::size_t bytes) {
         case 'Q':
         case 'N':
         case 'c':
-            return integer_of(false, bytes);
+            return integer_of(WEFT_UINT8, bytes);
         case '?':
             return WEFT_BOOL;
         case 'e':

@@ -41,7 +41,7 @@ class BufferView {
 
   private:
     BufferView(py::handle object, const char* name, bool writable);
-    /// Views a tensor of torch. Returns false if memory_of_tensor() has no memory.
+    /// Views a tensor of torch. Returns false if memory_of_tensor() returns nothing.
     bool view_tensor(py::handle object, bool writable);
 
     Py_buffer view_{};

@@ -47,20 +47,20 @@ class RequestObject {
 /// Returns weft.IN_PLACE.
 py::object in_place();
 
-/// Starts or makes the calls of one object (a team, neighbors) in one form.
+/// Makes the calls of one object (a team, neighbors) in one form.
 class CallMaker {
   public:
     CallMaker(std::shared_ptr<JobObject> job, CallForm form) : job_(std::move(job)), form_(form) {}
 
   protected:
-    /// Returns the start function of this form.
+    /// Returns the function of the C interface for this form.
     template <typename Start>
     Start choose(Start started, Start persistent) const {
         return form_ == CallForm::persistent ? persistent : started;
     }
 
-    /// Starts a call by `start(request)`. Returns its result, or a request; None if an eager call
-    /// is complete.
+    /// Starts or prepares a call by start(&request). Returns the result of a blocking call, None if
+    /// an eager call is complete, else a request.
     template <typename Start>
     py::object make(CallObjects objects, py::object result, Start start) const {
         const RuntimeCall entry(*job_);
@@ -189,12 +189,12 @@ class StencilObject {
 };
 
 /// The buffers of a call as the C interface takes them.
-struct CallEnds {
+struct BufferArguments {
     const void* in;  // WEFT_IN_PLACE without an input buffer
     void* out;
     weft_type type;
 };
-CallEnds ends_of(const CallObjects& objects);
+BufferArguments buffer_arguments(const CallObjects& objects);
 
 /// Counts and displacements of the blocks in one buffer, or in a list of buffers with a block each.
 struct BlockCounts {
@@ -203,8 +203,8 @@ struct BlockCounts {
 
     /// counts_argument: `n` counts. displacements: None if blocks are contiguous.
     BlockCounts(const py::object& counts_argument, const py::object& displacements, std::size_t n);
-    /// buffers: the argument `name`: one buffer, or a list of `n` buffers, whose sizes are the
-    /// counts; the two other arguments must then be None.
+    /// buffers: one buffer, or a list of `n` buffers, whose sizes are the counts; the two other
+    /// arguments must then be None. name: "send", or "recv", whose buffers the call writes.
     BlockCounts(const py::object& buffers, const char* name, const py::object& counts_argument,
                 const py::object& displacements, std::size_t n);
     /// Returns the end of the last block, in elements.
@@ -221,7 +221,7 @@ struct BlockCounts {
 CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n,
                       std::optional<std::size_t> own_block = std::nullopt);
 /// Views both buffers of a v-call, as view_both(). sent, received: the blocks of send and of recv,
-/// whose lists move to the result; nullptr if only the other buffer has blocks. rank: the caller.
+/// whose lists move to the result; nullptr if only the other buffer has blocks. rank: this rank.
 CallObjects view_blocks(py::object& send, py::object& recv, BlockCounts* sent,
                         BlockCounts* received, std::size_t rank);
 

@@ -21,21 +21,21 @@ bool several_threads(const std::string& threads) {
 /// counts, and the scheduler delays a thread that never sleeps.
 weft_status poll_and_sleep(weft_request** request, std::chrono::nanoseconds limit) {
     using Clock = std::chrono::steady_clock;
-    constexpr std::chrono::microseconds kPolling{100}, kSleep{20}, kWork{3};
+    constexpr std::chrono::microseconds kPolling{100}, kSleep{20}, kLongTest{3};
     const auto begin = Clock::now();
-    auto last_work = begin, before = begin;
+    auto last_work = begin, test_begin = begin;
     for (;;) {
         int done = 0;
         const weft_status status = weft_test(request, &done);
         if (done != 0 || status != WEFT_OK) return status;
         const auto now = Clock::now();
-        if (now - before > kWork) last_work = now;  // a long test has copied or reduced data
+        if (now - test_begin > kLongTest) last_work = now;  // the test has copied or reduced data
         if (now - begin > limit) return WEFT_ERR_TIMEOUT;
         if (now - last_work < kPolling)
             std::this_thread::yield();
         else
             std::this_thread::sleep_for(kSleep);
-        before = Clock::now();
+        test_begin = Clock::now();
     }
 }
 
@@ -65,7 +65,7 @@ JobObject::~JobObject() {
     new std::vector<Leftover>(std::move(leftovers_));
     new std::vector<KeptBuffer>(std::move(kept_));
     (void)connection_.release();
-    call_long([&] { return background_.reset(), 0; });
+    call_long([&] { background_.reset(); });
 }
 
 void JobObject::drive_in_background() {
@@ -83,7 +83,7 @@ void JobObject::finalize() {
     {
         const RuntimeCall entry(*this);
         meet(weft_world(runtime_));
-        call_long([&] { return background_.reset(), 0; });
+        call_long([&] { background_.reset(); });
         weft_runtime* const runtime = std::exchange(runtime_, nullptr);
         check(call_long([&] { return weft_finalize(runtime); }));
     }
@@ -159,7 +159,7 @@ RuntimeCall::RuntimeCall(JobObject& job) : job_(job) {
 }
 
 bool completes_shortly(JobObject& job, weft_request** request) {
-    constexpr std::chrono::microseconds kYielding{20};  // then a wait releases the GIL
+    constexpr std::chrono::microseconds kYielding{20};  // a later wait releases the GIL
     int done = 0;
     for (int i = 0; i < kShortTests && done == 0 && !operations_exist; ++i)
         job.check(weft_test(request, &done));

@@ -60,8 +60,8 @@ class JobObject {
     void keep_until_quiet(const weft_team* context, BufferView buffer) {
         kept_.emplace_back(context, std::move(buffer));
     }
-    /// Calls `wait`, which does a quiet() and returns a status, then releases the buffers that were
-    /// kept before.
+    /// Calls `wait`, which does a quiet() and returns a status, then releases the buffers that
+    /// keep_until_quiet() kept before.
     template <typename Wait>
     void quiet(const weft_team* context, Wait wait) {
         auto mine = take_kept(context);
@@ -85,7 +85,7 @@ class JobObject {
         weft_request* request;
         weft_team* team;
         CallObjects objects;
-        bool counted;
+        bool counted;  ///< background_ counts the request's call
         bool is_context = false;
     };
     using KeptBuffer = std::pair<const weft_team*, BufferView>;
@@ -103,8 +103,8 @@ class JobObject {
     std::vector<KeptBuffer> kept_;
 };
 
-/// Marks the runtime as busy during a call. Raises weft.Error for a second call of a
-/// single-threaded runtime, made by an operation, or by another thread during a wait.
+/// Marks the runtime as busy during a call, and frees objects of complete calls. Raises weft.Error
+/// for a second call of a single-threaded runtime, by an operation, or by a thread during a wait.
 class RuntimeCall {
   public:
     explicit RuntimeCall(JobObject& job);

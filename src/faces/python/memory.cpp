@@ -8,7 +8,7 @@
 namespace weft::python {
 namespace {
 
-/// One word as the C interface takes it: 4 or 8 bytes by its type.
+/// The value of a word as the C interface takes it: 4 or 8 bytes by its type.
 struct WordValue {
     alignas(8) std::array<char, 8> bytes{};
 
@@ -24,7 +24,7 @@ struct WordValue {
     }
 };
 
-/// Calls `use` with a zero of the type of a word.
+/// Calls use(Value{}) with the C++ type Value of a word.
 template <typename Use>
 auto with_type(weft_type type, Use use) {
     switch (type) {
@@ -70,13 +70,13 @@ BufferView word_view(const py::object& word, const char* name) {
     return view;
 }
 
-std::uint64_t* signal_word(const BufferView& view, const char* name) {
+std::uint64_t* uint64_word(const BufferView& view, const char* name) {
     if (view.type() != WEFT_UINT64)
         refuse(std::string(name) + " is of type " + name_of(view.type()) + ", expected uint64");
     return static_cast<std::uint64_t*>(view.data());
 }
 
-void expect_equal(const BufferView& target, const BufferView& data) {
+void expect_equal_elements(const BufferView& target, const BufferView& data) {
     if (target.type() != data.type() || target.count() != data.count())
         refuse("the data has " + std::to_string(data.count()) + " elements of type " +
                name_of(data.type()) + ", expected " + std::to_string(target.count()) + " of type " +
@@ -122,7 +122,7 @@ void put(TeamObject& team, const py::object& target, const py::object& data, int
     }
     const auto to = BufferView::output(target, "target");
     const auto from = BufferView::input(data, "data");
-    expect_equal(to, from);
+    expect_equal_elements(to, from);
     call_checked(*team.job(),
                  [&] { return weft_put(team.team(), to.data(), from.data(), to.bytes(), peer); });
 }
@@ -130,7 +130,7 @@ void put(TeamObject& team, const py::object& target, const py::object& data, int
 void put_nbi(TeamObject& team, const py::object& target, const py::object& data, int peer) {
     const auto to = BufferView::output(target, "target");
     auto from = BufferView::input(data, "data");
-    expect_equal(to, from);
+    expect_equal_elements(to, from);
     const RuntimeCall entry(*team.job());
     team.job()->check(call_short(
         [&] { return weft_put_nbi(team.team(), to.data(), from.data(), to.bytes(), peer); }));
@@ -141,7 +141,7 @@ py::object get_nbi(TeamObject& team, const py::object& source, int peer, py::obj
     const auto from = BufferView::output(source, "source");
     if (recv.is_none()) recv = result_like(source, "same", 1);
     auto to = BufferView::output(recv, "recv");
-    expect_equal(from, to);
+    expect_equal_elements(from, to);
     const RuntimeCall entry(*team.job());
     team.job()->check(call_short(
         [&] { return weft_get_nbi(team.team(), to.data(), from.data(), to.bytes(), peer); }));
@@ -152,21 +152,21 @@ py::object get_nbi(TeamObject& team, const py::object& source, int peer, py::obj
 void put_signal(TeamObject& team, const py::object& target, const py::object& data,
                 const py::object& signal, std::uint64_t value, int peer, bool add) {
     const auto word = word_view(signal, "signal");
-    auto* const at = signal_word(word, "signal");
+    auto* const signal_word = uint64_word(word, "signal");
     if (ArrayGrid::is_needed(target, data)) {
         const ArrayGrid both(target, "target", data, "data");
         const auto grid = both.grid();
         call_checked(*team.job(), [&] {
-            return weft_put_grid_signal(team.team(), both.dst(), both.src(), &grid, at, value,
-                                        add ? 1 : 0, peer);
+            return weft_put_grid_signal(team.team(), both.dst(), both.src(), &grid, signal_word,
+                                        value, add ? 1 : 0, peer);
         });
         return;
     }
     const auto to = BufferView::output(target, "target");
     const auto from = BufferView::input(data, "data");
-    expect_equal(to, from);
+    expect_equal_elements(to, from);
     call_checked(*team.job(), [&] {
-        return weft_put_signal(team.team(), to.data(), from.data(), to.bytes(), at, value,
+        return weft_put_signal(team.team(), to.data(), from.data(), to.bytes(), signal_word, value,
                                add ? 1 : 0, peer);
     });
 }
@@ -186,7 +186,7 @@ py::object get(TeamObject& team, const py::object& source, int peer, py::object 
     if (recv.is_none()) recv = result_like(source, "same", 1);
     CallObjects objects;
     objects.out = BufferView::output(recv, "recv");
-    expect_equal(from, objects.out);
+    expect_equal_elements(from, objects.out);
     const RuntimeCall entry(*team.job());
     weft_request* request = nullptr;
     team.job()->check(call_long([&] {
@@ -265,22 +265,22 @@ bool test_until(TeamObject& team, const py::object& word, weft_compare compare,
 
 void lock_set(TeamObject& team, const py::object& word) {
     const auto view = word_view(word, "word");
-    auto* const at = signal_word(view, "word");
-    call_checked(*team.job(), [&] { return weft_lock_set(team.team(), at); });
+    auto* const lock = uint64_word(view, "word");
+    call_checked(*team.job(), [&] { return weft_lock_set(team.team(), lock); });
 }
 
 bool lock_test(TeamObject& team, const py::object& word) {
     const auto view = word_view(word, "word");
-    auto* const at = signal_word(view, "word");
-    int got = 0;
-    call_checked(*team.job(), [&] { return weft_lock_test(team.team(), at, &got); });
-    return got != 0;
+    auto* const lock = uint64_word(view, "word");
+    int acquired = 0;
+    call_checked(*team.job(), [&] { return weft_lock_test(team.team(), lock, &acquired); });
+    return acquired != 0;
 }
 
 void lock_clear(TeamObject& team, const py::object& word) {
     const auto view = word_view(word, "word");
-    auto* const at = signal_word(view, "word");
-    call_checked(*team.job(), [&] { return weft_lock_clear(team.team(), at); });
+    auto* const lock = uint64_word(view, "word");
+    call_checked(*team.job(), [&] { return weft_lock_clear(team.team(), lock); });
 }
 
 }  // namespace weft::python

@@ -28,7 +28,7 @@ py::object get_nbi(TeamObject& team, const py::object& source, int peer, py::obj
 void fence(TeamObject& team);
 void quiet(TeamObject& team, std::optional<double> timeout_s);
 
-/// Changes a peer's word; returns the former value. operand, compare: None if the kind has none.
+/// Changes a peer's word; returns the former value. operand, compare: None if `kind` has none.
 py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object& word,
                        const py::object& operand, const py::object& compare, int peer);
 /// Changes a peer's word without a result.
@@ -40,7 +40,7 @@ py::object wait_until(TeamObject& team, const py::object& word, weft_compare com
 bool test_until(TeamObject& team, const py::object& word, weft_compare compare,
                 const py::object& value);
 
-/// Locks of one uint64 word.
+/// Acquire, try to acquire, and release a lock in one uint64 word.
 void lock_set(TeamObject& team, const py::object& word);
 bool lock_test(TeamObject& team, const py::object& word);
 void lock_clear(TeamObject& team, const py::object& word);

@@ -66,7 +66,7 @@ void define_runtime(py::module_& module) {
             "progress",
             [](JobObject& job) {
                 const RuntimeCall entry(job);
-                call_long([&] { return weft_progress(job.runtime()), 0; });
+                call_long([&] { weft_progress(job.runtime()); });
             },
             "Advances calls in flight and transfers of other ranks. Does not wait.")
         .def("finalize", &JobObject::finalize,

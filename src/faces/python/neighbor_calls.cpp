@@ -5,7 +5,7 @@
 namespace weft::python {
 namespace {
 
-/// Converts the flags of the dimensions of a grid for the C interface.
+/// Returns `periodic` for the C interface. Raises weft.Error unless it has a value per dimension.
 std::vector<int> flags_of(const std::vector<bool>& periodic, std::size_t dimensions) {
     if (periodic.size() != dimensions)
         refuse("periodic: " + std::to_string(periodic.size()) + " values, expected " +
@@ -17,9 +17,9 @@ std::vector<int> flags_of(const std::vector<bool>& periodic, std::size_t dimensi
 std::size_t equal_blocks(const CallObjects& objects, std::size_t in_blocks,
                          std::size_t out_blocks) {
     if (!objects.in.is_set()) refuse("neighbor calls cannot operate in place");
-    const auto& known = in_blocks != 0 ? objects.in : objects.out;
+    const auto& buffer = in_blocks != 0 ? objects.in : objects.out;
     const auto blocks = in_blocks != 0 ? in_blocks : out_blocks;
-    const auto count = blocks == 0 ? 0 : known.count() / blocks;
+    const auto count = blocks == 0 ? 0 : buffer.count() / blocks;
     expect_count(objects.in, "send", count * in_blocks);
     expect_count(objects.out, "recv", count * out_blocks);
     return count;
@@ -67,7 +67,7 @@ NeighborCalls::NeighborCalls(std::shared_ptr<NeighborsObject> neighbors, CallFor
 py::object NeighborCalls::alltoall(py::object send, py::object recv) {
     CallObjects objects = view_both(send, recv, "same", 1);
     const auto count = equal_blocks(objects, neighbors_->destinations(), neighbors_->sources());
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ineighbor_alltoall, weft_neighbor_alltoall_init)(
             neighbors_->neighbors(), in, out, count, type, request);
@@ -77,7 +77,7 @@ py::object NeighborCalls::alltoall(py::object send, py::object recv) {
 py::object NeighborCalls::allgather(py::object send, py::object recv) {
     CallObjects objects = view_both(send, recv, "stacked", neighbors_->sources());
     const auto count = equal_blocks(objects, 1, neighbors_->sources());
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ineighbor_allgather, weft_neighbor_allgather_init)(
             neighbors_->neighbors(), in, out, count, type, request);
@@ -92,7 +92,7 @@ py::object NeighborCalls::alltoallv(py::object send, py::object recv, py::object
     if (!objects.in.is_set()) refuse("neighbor calls cannot operate in place");
     sent.require_inside(objects.in, "send");
     received.require_inside(objects.out, "recv");
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ineighbor_alltoallv, weft_neighbor_alltoallv_init)(
             neighbors_->neighbors(), in, sent.counts.data(), nullptr, out, received.counts.data(),
@@ -106,7 +106,7 @@ py::object NeighborCalls::allgatherv(py::object send, py::object recv, py::objec
     if (!objects.in.is_set()) refuse("neighbor calls cannot operate in place");
     received.require_inside(objects.out, "recv");
     const auto count = objects.in.count();
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ineighbor_allgatherv, weft_neighbor_allgatherv_init)(
             neighbors_->neighbors(), in, count, out, received.counts.data(), nullptr, type,

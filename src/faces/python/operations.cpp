@@ -18,22 +18,23 @@ OperationObject::OperationObject(py::function function, bool commutative)
 }
 
 OperationObject::~OperationObject() {
-    for (auto& entry : types_) call_short([&] { return weft_op_free(&entry.second->op); });
+    for (auto& entry : typed_) call_short([&] { return weft_op_free(&entry.second->op); });
 }
 
-weft_op OperationObject::of(const BufferView& buffer, py::handle object) {
+weft_op OperationObject::for_elements_of(const BufferView& buffer, py::handle object) {
     const weft_type type = buffer.type();
-    if (const auto found = types_.find(type); found != types_.end()) return found->second->op;
-    if (type == WEFT_BFLOAT16) refuse("op: Python operations have no numpy type for bfloat16");
-    auto made = std::make_unique<OfType>(
-        OfType{this, dtype_of(object), weft_type_size(type), WEFT_OP_NONE});
+    if (const auto found = typed_.find(type); found != typed_.end()) return found->second->op;
+    if (type == WEFT_BFLOAT16)
+        refuse("op: there is no numpy type for bfloat16, expected an operation such as weft.SUM");
+    auto made = std::make_unique<TypedOperation>(
+        TypedOperation{this, dtype_of(object), weft_type_size(type), WEFT_OP_NONE});
     if (weft_op_create(&combine, made.get(), commutative_ ? 1 : 0, &made->op) != WEFT_OK)
         refuse(weft_last_error());
-    return types_.emplace(type, std::move(made)).first->second->op;
+    return typed_.emplace(type, std::move(made)).first->second->op;
 }
 
 void OperationObject::combine(const void* in, void* inout, std::size_t count, void* arg) {
-    auto& type = *static_cast<OfType*>(arg);
+    auto& type = *static_cast<TypedOperation*>(arg);
     const auto bytes = static_cast<Py_ssize_t>(count * type.bytes);
     const py::gil_scoped_acquire held;
     try {
@@ -51,7 +52,7 @@ weft_op operation_of(py::handle argument, const BufferView& buffer, py::handle o
     if (PyLong_Check(argument.ptr()) != 0) return static_cast<weft_op>(argument.cast<int>());
     if (!py::isinstance<OperationObject>(argument))
         refuse("op: expected an operation such as weft.SUM, or weft.Op(function)");
-    return argument.cast<OperationObject&>().of(buffer, object);
+    return argument.cast<OperationObject&>().for_elements_of(buffer, object);
 }
 
 py::object take_exception_of_operation() {

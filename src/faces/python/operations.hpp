@@ -18,11 +18,11 @@ class OperationObject {
     OperationObject(const OperationObject&) = delete;
     OperationObject& operator=(const OperationObject&) = delete;
 
-    /// Returns the operation for elements of `buffer`. object: the Python object of that buffer.
-    weft_op of(const BufferView& buffer, py::handle object);
+    /// Returns the operation for elements of `buffer`. object: the Python object of `buffer`.
+    weft_op for_elements_of(const BufferView& buffer, py::handle object);
 
   private:
-    struct OfType {
+    struct TypedOperation {
         OperationObject* owner;
         py::object dtype;
         std::size_t bytes;  // of an element
@@ -32,7 +32,7 @@ class OperationObject {
 
     py::function function_;
     bool commutative_;
-    std::map<weft_type, std::unique_ptr<OfType>> types_;
+    std::map<weft_type, std::unique_ptr<TypedOperation>> typed_;
 };
 
 /// Returns the weft_op of an argument: a number (weft.SUM) or an OperationObject.

@@ -69,7 +69,7 @@ void expect_count(const BufferView& buffer, const char* name, std::size_t expect
                " elements, expected " + std::to_string(expected));
 }
 
-CallEnds ends_of(const CallObjects& objects) {
+BufferArguments buffer_arguments(const CallObjects& objects) {
     return {objects.in.is_set() ? objects.in.data() : WEFT_IN_PLACE, objects.out.data(),
             objects.out.is_set() ? objects.out.type() : objects.in.type()};
 }
@@ -140,14 +140,14 @@ bool is_own_block(const CallObjects& objects, std::size_t start, std::size_t cou
 CallObjects view_both(py::object& send, py::object& recv, const char* shape, std::size_t n,
                       std::optional<std::size_t> own_block) {
     CallObjects objects;
-    const bool same = send.is(recv) || send.is(in_place());
-    if (!same) objects.in = BufferView::input(send, "send");
+    const bool is_in_place = send.is(recv) || send.is(in_place());
+    if (!is_in_place) objects.in = BufferView::input(send, "send");
     if (recv.is_none()) {
-        if (same) refuse("recv is required in place");
+        if (is_in_place) refuse("recv is None, expected a buffer for a call in place");
         recv = result_like(send, shape, n);
     }
     objects.out = BufferView::output(recv, "recv");
-    if (same) return objects;
+    if (is_in_place) return objects;
     if (own_block && is_own_block(objects, *own_block * objects.in.count(), objects.in.count()))
         objects.in = {};
     else

@@ -49,7 +49,8 @@ ArrayGrid::ArrayGrid(py::handle dst, const char* dst_name, py::handle src, const
     : ArrayGrid() {
     view_strided(dst, dst_name, dst_);
     view_strided(src, src_name, src_);
-    if (dst_.readonly != 0) refuse(std::string(dst_name) + " is read-only");
+    if (dst_.readonly != 0)
+        refuse(std::string(dst_name) + " is read-only, expected an array that the call can write");
     if (element_type(dst_, dst_name) != element_type(src_, src_name))
         refuse(std::string(src_name) + " and " + dst_name + " have elements of different types");
     if (shape_of(dst_) != shape_of(src_))

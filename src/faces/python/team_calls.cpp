@@ -31,12 +31,10 @@ py::object TeamCalls::broadcast(py::object buffer, int root) {
     CallObjects objects;
     objects.out =
         is_root(root) ? BufferView::input(buffer, "buffer") : BufferView::output(buffer, "buffer");
-    const auto& out = objects.out;
-    void* const data = out.data();
-    const auto count = out.count();
-    const auto type = out.type();
+    const auto count = objects.out.count();
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), buffer, [&](weft_request** request) {
-        return choose(weft_ibroadcast, weft_broadcast_init)(team_->team(), data, count, type, root,
+        return choose(weft_ibroadcast, weft_broadcast_init)(team_->team(), out, count, type, root,
                                                             request);
     });
 }
@@ -47,7 +45,7 @@ py::object TeamCalls::combine(py::object& send, py::object& recv, py::object& op
     if (objects.in.is_set()) expect_count(objects.out, "recv", objects.in.count());
     const auto code = operation_of(op, objects.out, recv);
     const auto count = objects.out.count();
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     objects.operation = op;
     return make(std::move(objects), recv, [&](weft_request** request) {
         return start(team_->team(), in, out, count, type, code, request);
@@ -100,7 +98,7 @@ py::object TeamCalls::gather(py::object send, py::object recv, int root) {
                            ? objects.in.count()
                            : elements_per_block(objects.out, "recv", team_->members());
     if (is_root(root)) expect_count(objects.out, "recv", count * team_->members());
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), is_root(root) ? recv : py::none(), [&](weft_request** request) {
         return choose(weft_igather, weft_gather_init)(team_->team(), in, out, count, type, root,
                                                       request);
@@ -109,8 +107,8 @@ py::object TeamCalls::gather(py::object send, py::object recv, int root) {
 
 py::object TeamCalls::scatter(py::object send, py::object recv, int root) {
     CallObjects objects;
-    const bool root_keeps = is_root(root) && recv.is(in_place());
-    if (root_keeps)
+    const bool root_keeps_block = is_root(root) && recv.is(in_place());
+    if (root_keeps_block)
         objects.in = BufferView::input(send, "send");
     else if (is_root(root))
         objects = view_both(send, recv, "block", team_->members());
@@ -118,27 +116,29 @@ py::object TeamCalls::scatter(py::object send, py::object recv, int root) {
         refuse("recv is required on all ranks but the root");
     else
         objects.out = BufferView::output(recv, "recv");
-    const auto count =
-        root_keeps ? elements_per_block(objects.in, "send", team_->members()) : objects.out.count();
+    const auto count = root_keeps_block ? elements_per_block(objects.in, "send", team_->members())
+                                        : objects.out.count();
     if (objects.in.is_set()) expect_count(objects.in, "send", count * team_->members());
     if (is_root(root) && !objects.in.is_set())
-        refuse("pass weft.IN_PLACE as recv, if the root's block is to stay in send");
-    const auto [in, out, type] = ends_of(objects);
-    void* const block = root_keeps ? WEFT_IN_PLACE : out;
-    return make(std::move(objects), root_keeps ? send : recv, [&](weft_request** request) {
+        refuse(
+            "send is recv or weft.IN_PLACE; to leave the root's block in send, pass "
+            "recv=weft.IN_PLACE");
+    const auto [in, out, type] = buffer_arguments(objects);
+    void* const block = root_keeps_block ? WEFT_IN_PLACE : out;
+    return make(std::move(objects), root_keeps_block ? send : recv, [&](weft_request** request) {
         return choose(weft_iscatter, weft_scatter_init)(team_->team(), is_root(root) ? in : nullptr,
                                                         block, count, type, root, request);
     });
 }
 
 py::object TeamCalls::allgather(py::object send, py::object recv) {
-    const auto mine = static_cast<std::size_t>(team_->rank());
-    CallObjects objects = view_both(send, recv, "stacked", team_->members(), mine);
+    const auto own_rank = static_cast<std::size_t>(team_->rank());
+    CallObjects objects = view_both(send, recv, "stacked", team_->members(), own_rank);
     const auto count = objects.in.is_set()
                            ? objects.in.count()
                            : elements_per_block(objects.out, "recv", team_->members());
     expect_count(objects.out, "recv", count * team_->members());
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_iallgather, weft_allgather_init)(team_->team(), in, out, count, type,
                                                             request);
@@ -149,7 +149,7 @@ py::object TeamCalls::alltoall(py::object send, py::object recv) {
     CallObjects objects = view_both(send, recv, "same", 1);
     const auto count = elements_per_block(objects.out, "recv", team_->members());
     if (objects.in.is_set()) expect_count(objects.in, "send", objects.out.count());
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ialltoall, weft_alltoall_init)(team_->team(), in, out, count, type,
                                                           request);
@@ -164,7 +164,7 @@ py::object TeamCalls::reduce_scatter(py::object send, py::object recv, py::objec
     if (objects.in.is_set()) expect_count(objects.in, "send", count * team_->members());
     const auto code = operation_of(op, objects.out, recv);
     objects.operation = op;
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ireduce_scatter, weft_reduce_scatter_init)(team_->team(), in, out, count,
                                                                       type, code, request);
@@ -175,16 +175,16 @@ py::object TeamCalls::gatherv(py::object send, py::object recv, py::object count
                               py::object displacements, int root) {
     CallObjects objects;
     std::optional<BlockCounts> blocks;
-    const auto mine = static_cast<std::size_t>(team_->rank());
+    const auto own_rank = static_cast<std::size_t>(team_->rank());
     if (is_root(root)) {
         blocks.emplace(recv, "recv", counts, displacements, team_->members());
-        objects = view_blocks(send, recv, nullptr, &*blocks, mine);
+        objects = view_blocks(send, recv, nullptr, &*blocks, own_rank);
         blocks->require_inside(objects.out, "recv");
     } else {
         objects.in = BufferView::input(send, "send");
     }
-    const auto count = objects.in.is_set() ? objects.in.count() : blocks->counts[mine];
-    const auto [in, out, type] = ends_of(objects);
+    const auto count = objects.in.is_set() ? objects.in.count() : blocks->counts[own_rank];
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), is_root(root) ? recv : py::none(), [&](weft_request** request) {
         return choose(weft_igatherv, weft_gatherv_init)(
             team_->team(), in, count, out, blocks ? blocks->counts.data() : nullptr,
@@ -196,12 +196,12 @@ py::object TeamCalls::scatterv(py::object send, py::object recv, py::object coun
                                py::object displacements, int root) {
     CallObjects objects;
     std::optional<BlockCounts> blocks;
-    const bool root_keeps = is_root(root) && recv.is(in_place());
-    const auto mine = static_cast<std::size_t>(team_->rank());
+    const bool root_keeps_block = is_root(root) && recv.is(in_place());
+    const auto own_rank = static_cast<std::size_t>(team_->rank());
     if (is_root(root)) {
         blocks.emplace(send, "send", counts, displacements, team_->members());
-        if (!root_keeps)
-            objects = view_blocks(send, recv, &*blocks, nullptr, mine);
+        if (!root_keeps_block)
+            objects = view_blocks(send, recv, &*blocks, nullptr, own_rank);
         else if (blocks->list.is_set())
             objects.in = std::move(blocks->list);
         else
@@ -212,10 +212,10 @@ py::object TeamCalls::scatterv(py::object send, py::object recv, py::object coun
     } else {
         objects.out = BufferView::output(recv, "recv");
     }
-    const auto count = root_keeps ? blocks->counts[mine] : objects.out.count();
-    const auto [in, out, type] = ends_of(objects);
-    void* const block = root_keeps ? WEFT_IN_PLACE : out;
-    return make(std::move(objects), root_keeps ? send : recv, [&](weft_request** request) {
+    const auto count = root_keeps_block ? blocks->counts[own_rank] : objects.out.count();
+    const auto [in, out, type] = buffer_arguments(objects);
+    void* const block = root_keeps_block ? WEFT_IN_PLACE : out;
+    return make(std::move(objects), root_keeps_block ? send : recv, [&](weft_request** request) {
         return choose(weft_iscatterv, weft_scatterv_init)(
             team_->team(), is_root(root) ? in : nullptr, blocks ? blocks->counts.data() : nullptr,
             blocks ? blocks->displacements() : nullptr, block, count, type, root, request);
@@ -225,11 +225,11 @@ py::object TeamCalls::scatterv(py::object send, py::object recv, py::object coun
 py::object TeamCalls::allgatherv(py::object send, py::object recv, py::object counts,
                                  py::object displacements) {
     BlockCounts blocks(recv, "recv", counts, displacements, team_->members());
-    const auto mine = static_cast<std::size_t>(team_->rank());
-    CallObjects objects = view_blocks(send, recv, nullptr, &blocks, mine);
+    const auto own_rank = static_cast<std::size_t>(team_->rank());
+    CallObjects objects = view_blocks(send, recv, nullptr, &blocks, own_rank);
     blocks.require_inside(objects.out, "recv");
-    if (objects.in.is_set()) expect_count(objects.in, "send", blocks.counts[mine]);
-    const auto [in, out, type] = ends_of(objects);
+    if (objects.in.is_set()) expect_count(objects.in, "send", blocks.counts[own_rank]);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_iallgatherv, weft_allgatherv_init)(
             team_->team(), in, out, blocks.counts.data(), blocks.displacements(), type, request);
@@ -241,12 +241,12 @@ py::object TeamCalls::alltoallv(py::object send, py::object recv, py::object sen
                                 py::object recv_displacements) {
     BlockCounts sent(send, "send", send_counts, send_displacements, team_->members());
     BlockCounts received(recv, "recv", recv_counts, recv_displacements, team_->members());
-    const auto mine = static_cast<std::size_t>(team_->rank());
-    CallObjects objects = view_blocks(send, recv, &sent, &received, mine);
+    const auto own_rank = static_cast<std::size_t>(team_->rank());
+    CallObjects objects = view_blocks(send, recv, &sent, &received, own_rank);
     if (!objects.in.is_set()) refuse("alltoallv cannot operate in place");
     sent.require_inside(objects.in, "send");
     received.require_inside(objects.out, "recv");
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ialltoallv, weft_alltoallv_init)(
             team_->team(), in, sent.counts.data(), sent.displacements(), out,
@@ -257,14 +257,14 @@ py::object TeamCalls::alltoallv(py::object send, py::object recv, py::object sen
 py::object TeamCalls::reduce_scatterv(py::object send, py::object recv, py::object counts,
                                       py::object op) {
     const BlockCounts blocks(counts, py::none(), team_->members());
-    const auto mine = blocks.counts[static_cast<std::size_t>(team_->rank())];
-    CallObjects objects = view_both(send, recv, "flat", mine);
+    const auto own_count = blocks.counts[static_cast<std::size_t>(team_->rank())];
+    CallObjects objects = view_both(send, recv, "flat", own_count);
     expect_count(objects.in.is_set() ? objects.in : objects.out,
                  objects.in.is_set() ? "send" : "recv", blocks.end());
-    if (objects.in.is_set()) expect_count(objects.out, "recv", mine);
+    if (objects.in.is_set()) expect_count(objects.out, "recv", own_count);
     const auto code = operation_of(op, objects.out, recv);
     objects.operation = op;
-    const auto [in, out, type] = ends_of(objects);
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), recv, [&](weft_request** request) {
         return choose(weft_ireduce_scatterv, weft_reduce_scatterv_init)(
             team_->team(), in, out, blocks.counts.data(), type, code, request);

@@ -17,11 +17,11 @@ from ._native import GE, NE
 
 HEADER = numpy.dtype([("channel", "i8"), ("tag", "i8"), ("total", "i8"), ("bytes", "i8")])
 SLOTS = 8  # in a ring
-SLOT_BYTES_MAX, RING_BYTES_MAX, RINGS_BYTES = 64 << 10, 512 << 10, 16 << 20  # RINGS_BYTES: all rings of a rank
-POLLING_S = 0.0001  # of a wait, which then sleeps for the same time
+RING_BYTES_MIN, RING_BYTES_MAX, RINGS_BYTES = 8 << 10, 512 << 10, 16 << 20  # RINGS_BYTES: all rings of a rank
+POLLING_S = 0.0001  # a wait first polls and then sleeps for this time
 
 
-class Arriving:
+class IncomingMessage:
     """A message that has arrived in part or without a receive."""
 
     def __init__(self, channel, source, tag, total):
@@ -32,8 +32,8 @@ class Arriving:
         """Ignores the rest of the message, whose receive has failed."""
         self.receive, self.memory = None, numpy.empty(self.total, "u1")
 
-    def copy(self, part):
-        """Appends a fragment."""
+    def append(self, part):
+        """Copies the next fragment."""
         if self.memory is None:
             fits = self.receive is not None and self.receive.memory.size == self.total
             self.memory = self.receive.memory if fits else numpy.empty(self.total, "u1")
@@ -56,17 +56,16 @@ class Arriving:
 
 
 class Mailbox:
-    """Messages of this rank. A send or receive is an object with channel, peer (a rank of the world; for receives a set
-    of them), tag, memory (an array of bytes), and a method ended(source, error)."""
+    """Messages of this rank. A send or receive is an object with channel (number of a group), peer (a rank of the world;
+    for receives a set of ranks), tag, memory (an array of bytes), and a method ended(source, error)."""
 
     def __init__(self, world):
         self.world = world
-        ring_bytes = min(RING_BYTES_MAX, max(8 << 10, RINGS_BYTES // world.size))
-        self.slot_bytes = min(SLOT_BYTES_MAX, ring_bytes // SLOTS)
+        self.slot_bytes = min(RING_BYTES_MAX, max(RING_BYTES_MIN, RINGS_BYTES // world.size)) // SLOTS
         self.rings = world.empty((world.size, SLOTS, self.slot_bytes), "u1")  # one for each source
-        # Numbers of fragments. By source: put into this rank's ring (peers write this), and taken from it.
+        # Numbers of fragments. By source: put into this rank's ring (the source writes this), and taken from it.
         self.arrived, self.consumed = world.zeros(world.size, "u8"), numpy.zeros(world.size, "u8")
-        # By peer: sent by this rank, and taken from the peer's ring (peers write this).
+        # By peer: put into its ring by this rank, and taken from it (the peer writes this).
         self.sent, self.freed = [0] * world.size, world.zeros(world.size, "u8")
         self.sending = {}  # peer: deque of [send, bytes sent]
         self.partial = {}  # source: message that has arrived in part
@@ -144,8 +143,8 @@ class Mailbox:
         while self.world.test_until(word, GE, int(self.consumed[source]) + 1):
             slot = self.rings[source, int(self.consumed[source]) % SLOTS]
             channel, tag, total, count = (int(value) for value in slot[:HEADER.itemsize].view("i8"))
-            message = self.partial.pop(source, None) or self.begin(Arriving(channel, source, tag, total))
-            message.copy(slot[HEADER.itemsize:HEADER.itemsize + count])
+            message = self.partial.pop(source, None) or self.begin(IncomingMessage(channel, source, tag, total))
+            message.append(slot[HEADER.itemsize:HEADER.itemsize + count])
             if message.received < total:
                 self.partial[source] = message
             self.consumed[source] += 1

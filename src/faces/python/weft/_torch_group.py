@@ -3,7 +3,7 @@
 
 Idea     Calls pass contiguous tensors to weft, as one buffer or as a list of buffers. Other tensors are copied, and
          their results are copied back when the call is complete. A call may complete at once; its Work then needs no
-         lock and no time limit. Checks and their messages are those of torch's gloo backend.
+         lock and no time limit. Checks and their messages follow torch's gloo backend.
 """
 import collections
 import datetime
@@ -73,6 +73,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
     # --- starting calls ---
 
     def begin(self, work):
+        """Adds a Work to the group's calls. Drops complete ones."""
         recent = self.recent
         if recent and not recent[0].done:
             recent[0].is_completed()  # ends calls whose Work was dropped

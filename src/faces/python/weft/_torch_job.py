@@ -126,14 +126,13 @@ def job_of_launcher():
 
 
 def team_of_group(store, rank, size):
-    """Returns the job and the team of a process group, and a number that names the group."""
+    """Returns a process group's job, team, ranks in the job's world, and number, which names the group."""
     exchange = StoreExchange(store, rank, size)
-    number = uuid.uuid4().int >> 66
-    mine = {job.name: job.rank for job in jobs if job.process == os.getpid()}
-    everyone = [pickle.loads(one) for one in exchange.allgather(pickle.dumps((number, mine)))]
-    names = [name for name in everyone[0][1] if all(name in known for _, known in everyone)]
-    number = everyone[0][0]
-    for name in names:
+    number = uuid.uuid4().int >> 66  # 62 bits, for the signed 64-bit `channel` of messages; the group uses rank 0's
+    rank_in_jobs = {job.name: job.rank for job in jobs if job.process == os.getpid()}
+    everyone = [pickle.loads(packed) for packed in exchange.allgather(pickle.dumps((number, rank_in_jobs)))]
+    number, names_of_first = everyone[0]  # all members try the jobs in this order
+    for name in [name for name in names_of_first if all(name in known for _, known in everyone)]:
         job = next(job for job in jobs if job.name == name)
         ranks = [known[name] for _, known in everyone]
         try:

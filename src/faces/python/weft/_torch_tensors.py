@@ -7,7 +7,7 @@ from ._errors import Error, Status
 
 SUM, PROD, MIN, MAX, LAND, LOR, BAND, BOR, BXOR = 0, 1, 2, 3, 4, 5, 7, 8, 9  # weft_op of the C interface
 OPERATIONS = {"SUM": SUM, "PRODUCT": PROD, "MIN": MIN, "MAX": MAX, "BAND": BAND, "BOR": BOR, "BXOR": BXOR}
-OF_BOOL = {SUM: LOR, PROD: LAND, MIN: LAND, MAX: LOR}
+BOOL_OPERATIONS = {SUM: LOR, PROD: LAND, MIN: LAND, MAX: LOR}
 
 
 def refuse(call, text):
@@ -45,7 +45,7 @@ def _find_operation(call, op, dtype):
     if code in (BAND, BOR, BXOR) and (dtype.is_floating_point or dtype.is_complex):
         refuse(call, f"Cannot use ReduceOp.{name} with non-integral dtype {dtype}")
     if dtype == torch.bool:
-        code = OF_BOOL.get(code, code)
+        code = BOOL_OPERATIONS.get(code, code)
     return code
 
 

@@ -36,7 +36,7 @@ def unwrap(future):
 class Work(BaseWork):
     """A collective call of a group. Keeps its tensors until it is complete."""
 
-    # A call that is complete at once sets only `tensors`: the rest are defaults.
+    # Of a call that is complete at once, only `tensors` is set.
     group = request = tensors = finish = opts = name = driving = error = promise = future = since = gone_since = None
     done, source = True, -1
 
@@ -96,11 +96,11 @@ class Work(BaseWork):
         return group.ranks
 
     def wait(self, timeout=NO_LIMIT):
-        """Waits until the call is complete, for at most `timeout` if it is not 0. Raises weft.Error if it failed."""
+        """Waits until the call is complete. timeout: 0 for the call's own limit. Raises weft.Error if it failed."""
         group = self.group  # None if another thread has completed the call
         if group is not None and not self.done:
-            own = timeout is None or timeout <= NO_LIMIT
-            limit = self.seconds(group) if own else timeout.total_seconds()
+            has_limit = timeout is not None and timeout > NO_LIMIT
+            limit = timeout.total_seconds() if has_limit else self.seconds(group)
             self.wait_until(group, time.monotonic() + limit, limit)
         if self.error is not None:
             raise self.error
@@ -244,12 +244,12 @@ class Completer:
                 print(f"weft: a future's function failed: {error!r}")
 
     def round(self):
-        """Drives all calls once. Sleeps in a call, so that its end is noticed at once."""
+        """Drives all calls, the first one for TICK_S, so that its end is noticed at once."""
         for work in self.calls[1:]:
             work.drive(0)
         first = self.calls[0]
         if isinstance(first, MessageWork) and first.future is None:
-            time.sleep(TICK_S)  # most programs wait soon, and would compete with this thread
+            time.sleep(TICK_S)  # most programs soon wait for a message, and would compete with this thread
             first.drive(0)
         else:
             first.drive(TICK_S)
