@@ -28,7 +28,8 @@ Word find_word(const char* routine, shmem_ctx_t ctx, const void* address, std::s
     Word word{.pe = world_pe(routine, ctx, pe)};
     word.heap = require_symmetric(routine, "the word", address, bytes);
     if (reinterpret_cast<std::uintptr_t>(word.heap) % bytes != 0)
-        refuse(routine, "the word is not aligned to its size");
+        refuse(routine,
+               "the word is not aligned to its size of " + std::to_string(bytes) + " bytes");
     word.local = local_copy(word.heap, word.pe);
     return word;
 }
@@ -140,11 +141,11 @@ namespace shmem = weft::shmem;
 #define SILENT(NAME, OPERATION, T, PARAMETERS, VALUE)                                            \
     SHMEM_ROUTINE(void, NAME, (T * dest PARAMETERS, int pe)) {                                   \
         shmem::apply<shmem::OPERATION, T>(#NAME, SHMEM_CTX_DEFAULT, dest, VALUE,                 \
-                                          static_cast<T>(0), pe, false);                         \
+                                          static_cast<T>(0), pe, /*wants_old=*/false);           \
     }                                                                                            \
     SHMEM_ROUTINE(void, ctx_##NAME, (shmem_ctx_t ctx, T * dest PARAMETERS, int pe)) {            \
         shmem::apply<shmem::OPERATION, T>("ctx_" #NAME, ctx, dest, VALUE, static_cast<T>(0), pe, \
-                                          false);                                                \
+                                          /*wants_old=*/false);                                  \
     }
 // PARAMETERS, between `dest` and `pe`: none, a value, or a condition and a value.
 #define NONE

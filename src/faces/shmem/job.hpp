@@ -6,7 +6,8 @@
 //          heap address plus JobState::to_peer is the address of a local peer's copy, as mapped in
 //          this process, so a put to that peer is a store.
 // Holds    Local transfers take no lock. Under SHMEM_THREAD_MULTIPLE weft is thread-safe; this
-//          layer locks only its tables, and waits with a lock only in the first call with a set.
+//          layer locks only its tables of teams and sets, and waits with a lock held only in the
+//          first call with an active set.
 //          All bytes that a call accesses must be in one region: one SharedRange of variables, or
 //          the heap from its lowest to its highest object.
 //          The job belongs to the process that called shmem_init. In its forked children `runtime`
@@ -36,7 +37,7 @@ struct weft_shmem_team {
     shmem_team_config_t config{};
 };
 struct weft_shmem_context {
-    std::shared_ptr<const weft_shmem_team> team;  ///< team of the PE arguments
+    std::shared_ptr<const weft_shmem_team> team;  ///< PE arguments are ranks of this team
     shmem_team_t handle = SHMEM_TEAM_INVALID;     ///< handle of `team`
     weft_team* weft_context = nullptr;            ///< of weft_context_create(): ranks are world PEs
 };

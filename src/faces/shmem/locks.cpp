@@ -17,10 +17,10 @@ namespace weft::shmem {
 
 namespace {
 
-constexpr std::uint64_t kLastUnit = std::uint64_t{1} << 32;  ///< 1 in the upper half
-constexpr std::uint64_t kGranted = std::uint64_t{1} << 31;   ///< the PE holds the lock
-constexpr std::uint64_t kNextMask = kGranted - 1;            ///< the successor's number
-constexpr int kHomePe = 0;                                   ///< PE whose word has the upper half
+constexpr std::uint64_t kUpperUnit = std::uint64_t{1} << 32;  ///< 1 in the upper half
+constexpr std::uint64_t kGranted = std::uint64_t{1} << 31;    ///< the PE holds the lock
+constexpr std::uint64_t kNextMask = kGranted - 1;             ///< the successor's number
+constexpr int kHomePe = 0;                                    ///< PE whose word has the upper half
 
 using LockWord = unsigned long;
 static_assert(sizeof(LockWord) == 8);
@@ -34,9 +34,9 @@ struct Exchange {
 std::uint64_t exchange_last(LockWord* lock, const Exchange& exchange) {
     LockWord seen = pshmem_ulong_atomic_fetch(lock, kHomePe);
     for (;;) {
-        const std::uint64_t last = seen / kLastUnit;
+        const std::uint64_t last = seen / kUpperUnit;
         if (exchange.expected && last != exchange.expected) return last;
-        const LockWord next = seen % kLastUnit + exchange.last * kLastUnit;
+        const LockWord next = seen % kUpperUnit + exchange.last * kUpperUnit;
         const LockWord found = pshmem_ulong_atomic_compare_swap(lock, seen, next, kHomePe);
         if (found == seen) return last;
         seen = found;
@@ -45,6 +45,16 @@ std::uint64_t exchange_last(LockWord* lock, const Exchange& exchange) {
 
 std::uint64_t own_number() {
     return static_cast<std::uint64_t>(job.rank) + 1;
+}
+
+/// Waits until this PE's word has bits of `mask`, and returns these bits. Ignores other changes of
+/// the word: at kHomePe, PEs change the upper half at any time.
+std::uint64_t wait_for_bits(LockWord* word, std::uint64_t mask) {
+    for (;;) {
+        const LockWord seen = pshmem_ulong_atomic_fetch(word, job.rank);
+        if ((seen & mask) != 0) return seen & mask;
+        pshmem_ulong_wait_until(word, SHMEM_CMP_NE, seen);
+    }
 }
 
 }  // namespace
@@ -60,11 +70,7 @@ SHMEM_ROUTINE(void, set_lock, (long* lock)) {
     const auto before = shmem::exchange_last(word, {.last = shmem::own_number()});
     if (before == 0) return pshmem_ulong_atomic_add(word, shmem::kGranted, job.rank);
     pshmem_ulong_atomic_add(word, shmem::own_number(), static_cast<int>(before) - 1);
-    // Other PEs may change the upper half at any time, so a change of the word may be no grant.
-    while ((pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kGranted) == 0) {
-        const shmem::LockWord seen = *static_cast<volatile shmem::LockWord*>(word);
-        if ((seen & shmem::kGranted) == 0) pshmem_ulong_wait_until(word, SHMEM_CMP_NE, seen);
-    }
+    shmem::wait_for_bits(word, shmem::kGranted);
 }
 
 SHMEM_ROUTINE(int, test_lock, (long* lock)) {
@@ -86,19 +92,12 @@ SHMEM_ROUTINE(void, clear_lock, (long* lock)) {
     pshmem_quiet();  // makes data put under the lock visible to the next holder
     // Before others can get the lock: another thread of this PE may be the next holder.
     pshmem_ulong_atomic_add(word, 0 - shmem::kGranted, job.rank);
-    const auto next_of = [&] {
-        return pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kNextMask;
-    };
-    if (next_of() == 0) {
+    if ((pshmem_ulong_atomic_fetch(word, job.rank) & shmem::kNextMask) == 0) {
         const auto last = shmem::exchange_last(word, {.last = 0, .expected = shmem::own_number()});
         if (last == shmem::own_number()) return;
     }
     // A successor is in the queue: wait until it has added its number to this PE's word.
-    std::uint64_t next = 0;
-    while ((next = next_of()) == 0) {
-        const shmem::LockWord seen = *static_cast<volatile shmem::LockWord*>(word);
-        if ((seen & shmem::kNextMask) == 0) pshmem_ulong_wait_until(word, SHMEM_CMP_NE, seen);
-    }
+    const std::uint64_t next = shmem::wait_for_bits(word, shmem::kNextMask);
     pshmem_ulong_atomic_add(word, 0 - next, job.rank);  // clears the successor's number
     pshmem_ulong_atomic_add(word, shmem::kGranted, static_cast<int>(next) - 1);
 }

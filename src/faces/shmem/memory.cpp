@@ -38,7 +38,10 @@ void* allocate(const char* routine, std::size_t size, std::size_t alignment = kL
                                        std::to_string(size) + " bytes; " + shmem::heap_setting());
         return nullptr;
     }
-    if (status == WEFT_ERR_ARGUMENT && shmem::report(routine, status) != 0) return nullptr;
+    if (status == WEFT_ERR_ARGUMENT) {
+        shmem::report(routine, status);
+        return nullptr;
+    }
     shmem::check(routine, status);
     const auto at = reinterpret_cast<std::uintptr_t>(memory);
     job.heap_begin = std::min(job.heap_begin.load(), at);
@@ -99,11 +102,11 @@ SHMEM_ROUTINE(void*, realloc, (void* ptr, size_t size)) {
     if (held == sizes().end())
         shmem::refuse("realloc",
                       "ptr: not from shmem_malloc or a similar routine, or freed before");
-    const std::size_t before = held->second;
+    const std::size_t old_size = held->second;
     pshmem_barrier_all();  // completes puts to the old memory
     void* const memory = allocate("realloc", size);
     if (memory == nullptr) return nullptr;
-    std::memcpy(memory, ptr, std::min(before, size));
+    std::memcpy(memory, ptr, std::min(old_size, size));
     pshmem_free(ptr);  // returns when all PEs have copied
     return memory;
 }

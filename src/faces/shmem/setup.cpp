@@ -27,8 +27,8 @@ std::size_t page_bytes() {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Parses SHMEM_SYMMETRIC_SIZE: a number, possibly with a fraction, and an optional suffix K, M, G
-/// or T.
+/// Returns SHMEM_SYMMETRIC_SIZE in bytes. The value is a number, possibly with a fraction, and an
+/// optional suffix K, M, G or T.
 std::size_t symmetric_size() {
     const char* const text = std::getenv(kSymmetricSize);
     if (text == nullptr || *text == '\0') return kDefaultHeapBytes;
@@ -37,15 +37,15 @@ std::size_t symmetric_size() {
     const char* const units = "KMGT";
     const char* const unit = *end == '\0' ? nullptr : std::strchr(units, std::toupper(*end));
     for (const char* power = units; unit != nullptr && power <= unit; ++power) value *= 1024;
-    const bool ended = *end == '\0' || (unit != nullptr && end[1] == '\0');
-    if (end == text || !ended || !(value >= 0 && value < 1e15))
+    const bool is_complete = *end == '\0' || (unit != nullptr && end[1] == '\0');
+    if (end == text || !is_complete || !(value >= 0 && value < 1e15))
         refuse("init", std::string(kSymmetricSize) + " is " + text +
                            ", expected a size such as 512M or 1.5G");
     return static_cast<std::size_t>(value);
 }
 
-/// Sets an environment variable while the object exists. weft_init_threads() reads its settings
-/// only from the environment.
+/// Sets an environment variable while the object exists, because weft_init_threads() reads its
+/// settings only from the environment.
 class TemporaryVariable {
   public:
     TemporaryVariable(const char* name, const std::string& value) : name_(name) {

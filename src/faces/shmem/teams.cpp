@@ -47,7 +47,7 @@ TeamPointer find(shmem_team_t team) {
 }
 
 /// Arguments of this PE for one split.
-struct Part {
+struct SplitArguments {
     int color = -1;  ///< number of the new team; negative: this PE is in no new team
     int key = 0;     ///< this PE's number in the new team
     const shmem_team_config_t* config = nullptr;
@@ -56,16 +56,16 @@ struct Part {
 
 /// Splits `parent`. Sets *new_team if this PE is in a new team. Returns 0, or -1 after printing the
 /// failure.
-int split(const char* routine, const weft_shmem_team& parent, const Part& part,
+int split(const char* routine, const weft_shmem_team& parent, const SplitArguments& arguments,
           shmem_team_t* new_team) {
     weft_team* made = nullptr;
-    if (const auto status = weft_team_split(parent.team, part.color, part.key, &made);
+    if (const auto status = weft_team_split(parent.team, arguments.color, arguments.key, &made);
         status != WEFT_OK)
         return report(routine, status);
     if (made == nullptr) return 0;
     TeamPointer team = make_team(made);
-    if (part.config != nullptr && (part.mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
-        team->config.num_contexts = part.config->num_contexts;
+    if (arguments.config != nullptr && (arguments.mask & SHMEM_TEAM_NUM_CONTEXTS) != 0)
+        team->config.num_contexts = arguments.config->num_contexts;
     const std::scoped_lock lock(split_teams_mutex);
     *new_team = split_teams.emplace_back(std::move(team)).get();
     return 0;

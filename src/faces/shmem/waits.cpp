@@ -73,7 +73,7 @@ void check_wait(const char* routine, const Condition<T>& condition) {
     if (bytes != 0) require_symmetric(routine, condition.argument, condition.words, bytes);
 }
 
-/// Pauses between polls, which slow down the writer of the word.
+/// Pauses between polls, because polls slow down the writer of the word.
 void pause_briefly() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
