@@ -51,7 +51,7 @@ std::string to_text(const Violation& violation) {
         violation.writer, violation.epoch, violation.reader, violation.unfinished);
 }
 
-void BankWatch::fault(std::string text) {
+void BankWatch::record_fault(std::string text) {
     if (faults_.size() < kRecordsMax) faults_.push_back(std::move(text));
 }
 
@@ -84,8 +84,8 @@ void BankWatch::record(Team& team, Rank team_rank, const Call& call) {
     const run::BoundProgram& program = *call.program;
     const run::Epoch expected = team.issued_calls[team_rank]++;
     if (call.epoch != expected) {
-        fault(fmt::format("rank {} numbers its call {} as epoch {}",
-                          job_rank_of(*team.states[team_rank]), expected, call.epoch));
+        record_fault(fmt::format("rank {} numbers its call {} as epoch {}",
+                                 job_rank_of(*team.states[team_rank]), expected, call.epoch));
         return;
     }
     if (call.epoch == static_cast<run::Epoch>(team.calls.size())) {
@@ -97,7 +97,7 @@ void BankWatch::record(Team& team, Rank team_rank, const Call& call) {
         known.program->segments != program.segments || known.program->bulk != program.bulk ||
         known.program->bulk_class != program.bulk_class ||
         known.program->program.collective != program.program.collective)
-        fault(
+        record_fault(
             fmt::format("rank {} numbers epoch {} differently: bulk epoch {} instead of {}, tick "
                         "{} instead of {}",
                         job_rank_of(*team.states[team_rank]), call.epoch, call.bulk_epoch,
@@ -151,9 +151,9 @@ void BankWatch::check_write(const DeliveredWrite& write) {
     if (call == nullptr || owner == team->states.end() ||
         cell_index >= std::uint64_t{shape.cells} * shape.banks ||
         cell_index % shape.banks != (static_cast<std::uint64_t>(call->epoch) & (shape.banks - 1))) {
-        fault(fmt::format("rank {} writes cell {} of team {} at rank {} for tick {} of no call",
-                          write.origin, cell_index, setup.id, write.target,
-                          base::tick_of(write.flag)));
+        record_fault(fmt::format(
+            "rank {} writes cell {} of team {} at rank {} for tick {} of no call", write.origin,
+            cell_index, setup.id, write.target, base::tick_of(write.flag)));
         return;
     }
     Violation found{.team = setup.id,

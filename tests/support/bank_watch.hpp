@@ -106,7 +106,7 @@ class BankWatch {
     /// Records the candidate as a violation if `window`, which has `banks` banks, shows an
     /// incomplete earlier call of the same bank.
     void record_if_early(Violation candidate, const run::Window& window, std::uint32_t banks);
-    void fault(std::string text);
+    void record_fault(std::string text);
 
     std::deque<Team> teams_;
     std::vector<Violation> violations_;

@@ -67,7 +67,7 @@ class ReferenceSum {
         const int last = std::max(top - precision + 1, least + kBase);
         std::uint64_t kept = 0;
         for (int i = top; i >= last; --i) kept = 2 * kept + static_cast<std::uint64_t>(bit(i));
-        const int end = std::max(0, std::min(last - 1, top + 1));  // of the bits below the half
+        const int end = std::max(0, std::min(last - 1, top + 1));  // end of the bits below the half
         bool below_half = false;
         for (int i = end & ~7; i < end; ++i) below_half = below_half || bit(i) != 0;
         for (int i = 0; i < end / 8; ++i) below_half = below_half || magnitude[i] != 0;
@@ -131,7 +131,7 @@ enum class Hard : std::uint8_t {
 };
 inline constexpr int kHardKinds = 7;
 
-/// Returns value i of a rank; the same for equal arguments.
+/// Returns value `i` of the sequence that `kind` and `seed` determine.
 template <class T>
 T hard_value(Hard kind, std::uint64_t seed, std::uint64_t i) {
     const auto mix = [](std::uint64_t x) {  // splitmix64

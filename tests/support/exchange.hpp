@@ -59,7 +59,8 @@ struct ExchangeMapping {
 };
 
 /// Builds a rank's side. The rank sends the messages in its row of `sends`, and waits for the
-/// messages in its column of `expects`. In a correct call the two matrices are equal.
+/// messages in its column of `expects`. In a correct call the two matrices are equal. call: number
+/// that determines the values of the elements.
 [[nodiscard]] ExchangeSide exchange_side(std::uint64_t call, Rank rank, const CountMatrix& sends,
                                          const CountMatrix& expects, const base::RegionShape& shape,
                                          const ExchangeMapping& mapping = {});

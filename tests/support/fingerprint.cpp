@@ -45,8 +45,8 @@ struct RankState {
     std::optional<Program> program;
     std::vector<LaneState> lanes;
     Zeroed<Flag> flags;
-    Zeroed<Print> slots;
-    std::vector<Zeroed<Print>> buffers;  ///< output, then scratch
+    Zeroed<Fingerprint> slots;
+    std::vector<Zeroed<Fingerprint>> buffers;  ///< output, then scratch
     /// Blocks exposed to this rank, by copy of the signal's slot.
     std::unordered_map<std::uint32_t, Exposed> exposed;
     UnitRange input;
@@ -182,25 +182,26 @@ class Run {
         return true;
     }
 
+    static Outcome outcome_of(bool good) { return good ? Outcome::done : Outcome::wrong; }
+
     Outcome step(const Site& site, const Step& step) {
-        const auto check = [](bool good) { return good ? Outcome::done : Outcome::wrong; };
         if (skips(site.cursor, step)) return Outcome::done;
         switch (step.kind) {
             case StepKind::put:
-                return check(put(site, step));
+                return outcome_of(put(site, step));
             case StepKind::signal:
                 ++verdict_.signals;
-                return check(raise(site, step));
+                return outcome_of(raise(site, step));
             case StepKind::wait:
                 return wait(site, step);
             case StepKind::reduce:
             case StepKind::copy:
-                return check(reduce(site, step));
+                return outcome_of(reduce(site, step));
             case StepKind::expose:
                 ++verdict_.signals;
-                return check(expose(site, step));
+                return outcome_of(expose(site, step));
             case StepKind::publish:
-                return check(fail("publishes a cell: programs must not be localized"));
+                return outcome_of(fail("publishes a cell: programs must not be localized"));
             case StepKind::flush:
             case StepKind::loop:
             case StepKind::sleep:
@@ -253,15 +254,11 @@ class Run {
         const std::uint32_t segment = site.segment - step.lag;
         Flag& flag = site.state.flags[copy_of(step.signal, segment)];
         if (flag.use < 2 * segment + 1) return Outcome::blocked;
-        if (flag.use > 2 * segment + 1) {
-            fail("awaits a signal for the second time");
-            return Outcome::wrong;
-        }
-        if (flag.sender != step.peer) {
-            fail(fmt::format("waits for rank {}, but rank {} raised slot {}", step.peer,
-                             flag.sender, step.signal));
-            return Outcome::wrong;
-        }
+        if (flag.use > 2 * segment + 1)
+            return outcome_of(fail("awaits a signal for the second time"));
+        if (flag.sender != step.peer)
+            return outcome_of(fail(fmt::format("waits for rank {}, but rank {} raised slot {}",
+                                               step.peer, flag.sender, step.signal)));
         ++flag.use;
         ++site.state.awaited;
         return Outcome::done;
@@ -292,14 +289,14 @@ class Run {
     }
 
     /// Reads the fingerprints of a list of blocks. Returns false after an error.
-    bool read_list(const Site& site, BlockList list, std::vector<Print>& values) {
+    bool read_list(const Site& site, BlockList list, std::vector<Fingerprint>& values) {
         values.clear();
         for (const Block& relative : blocks_of(site.program, list)) {
             const Block block = at_segment(relative, site.segment);
             if (!in_range(block)) return false;
             const std::size_t packed = values.size();
             for (std::uint32_t i = 0; i < block.count; ++i) {
-                Print value;
+                Fingerprint value;
                 if (!read(site, block, i, packed, value)) return false;
                 if (!value.is_written())
                     return fail(fmt::format("reads unit {}, which was never written",
@@ -319,7 +316,7 @@ class Run {
 
     /// Reads unit i of a block. The earlier blocks of its list have `packed` units.
     bool read(const Site& site, const Block& block, std::uint32_t i, std::size_t packed,
-              Print& value) {
+              Fingerprint& value) {
         const std::uint64_t place = place_of(block, i, packed);
         switch (block.buffer) {
             case Buffer::input:
@@ -342,7 +339,7 @@ class Run {
         return before + block.first - origin + i;
     }
 
-    bool read_buffer(Rank rank, const Block& block, std::uint32_t unit, Print& value) {
+    bool read_buffer(Rank rank, const Block& block, std::uint32_t unit, Fingerprint& value) {
         RankState& state = ranks_[static_cast<std::size_t>(rank)];
         if (block.buffer != Buffer::input) {
             value = value_of(rank, state, buffer_of(block), unit);
@@ -377,7 +374,8 @@ class Run {
         return nullptr;
     }
 
-    bool read_mapped(const Site& site, const Block& block, std::uint64_t place, Print& value) {
+    bool read_mapped(const Site& site, const Block& block, std::uint64_t place,
+                     Fingerprint& value) {
         const Exposed* const exposed = find_exposed(site, block, place);
         if (exposed == nullptr) return false;
         const Block& source = exposed->block;
@@ -387,7 +385,8 @@ class Run {
                          exposed->segment, unit - source.origin, value);
     }
 
-    bool write_mapped(const Site& site, const Block& block, std::uint64_t place, Print value) {
+    bool write_mapped(const Site& site, const Block& block, std::uint64_t place,
+                      Fingerprint value) {
         const Exposed* const exposed = find_exposed(site, block, place);
         if (exposed == nullptr) return false;
         if (!exposed->written)
@@ -398,7 +397,7 @@ class Run {
     }
 
     bool read_slot(RankState& state, std::uint32_t number, std::uint32_t segment,
-                   std::uint64_t place, Print& value) {
+                   std::uint64_t place, Fingerprint& value) {
         if (place >= header_->capacity_of(number))
             return fail(
                 fmt::format("reads unit {} of slot {}, beyond its capacity", place, number));
@@ -413,14 +412,14 @@ class Run {
         return block.buffer == Buffer::scratch ? 1 + block.index : 0;
     }
     /// Returns a unit of output or scratch. In place, an unwritten unit of output holds the input.
-    Print value_of(Rank rank, RankState& state, std::uint32_t buffer, std::uint32_t unit) {
-        Zeroed<Print>& units = state.buffers[buffer];
-        const Print found = units.is_made() ? units[unit] : Print{};
+    Fingerprint value_of(Rank rank, RankState& state, std::uint32_t buffer, std::uint32_t unit) {
+        Zeroed<Fingerprint>& units = state.buffers[buffer];
+        const Fingerprint found = units.is_made() ? units[unit] : Fingerprint{};
         if (found.is_written() || buffer != 0 || !input_.in_place) return found;
-        return state.input.holds(unit) ? prints_.leaf(rank, unit) : Print{};
+        return state.input.holds(unit) ? prints_.leaf(rank, unit) : Fingerprint{};
     }
 
-    bool write_list(const Site& site, BlockList list, const std::vector<Print>& values) {
+    bool write_list(const Site& site, BlockList list, const std::vector<Fingerprint>& values) {
         std::size_t at = 0;
         for (const Block& relative : blocks_of(site.program, list)) {
             const Block block = at_segment(relative, site.segment);
@@ -437,12 +436,12 @@ class Run {
         return true;
     }
 
-    bool write(RankState& state, const Block& block, std::uint32_t unit, Print value) {
+    bool write(RankState& state, const Block& block, std::uint32_t unit, Fingerprint value) {
         if (block.buffer == Buffer::output && !state.output.holds(unit))
             return fail(fmt::format("writes output[{}], which that rank does not have", unit));
         if (block.buffer != Buffer::output && block.buffer != Buffer::scratch)
             return fail("writes a buffer other than output or scratch");
-        Zeroed<Print>& units = state.buffers[buffer_of(block)];
+        Zeroed<Fingerprint>& units = state.buffers[buffer_of(block)];
         if (!units.is_made()) units.make(header_->units);
         units[unit] = value;
         return true;
@@ -451,8 +450,8 @@ class Run {
     /// Checks the rank's result and frees its memory.
     bool end(Rank rank, RankState& state) {
         for (const Expectation& expected : input_.contract->expected(*state.program)) {
-            const Print found =
-                expected.unit < header_->units ? value_of(rank, state, 0, expected.unit) : Print{};
+            Fingerprint found;
+            if (expected.unit < header_->units) found = value_of(rank, state, 0, expected.unit);
             if (found == prints_.expected(expected)) continue;
             return fail(
                 fmt::format("rank {} ends without its result: output[{}] {}", rank, expected.unit,
@@ -481,14 +480,14 @@ class Run {
     }
 
     const FingerprintInput& input_;
-    Prints prints_;
+    Fingerprints prints_;
     FingerprintVerdict verdict_;
     std::vector<RankState> ranks_;
     std::optional<Program> header_;      ///< rank 0's program without steps, blocks and lanes
     std::vector<std::uint64_t> starts_;  ///< by slot: its first unit; then the end of the last slot
     std::uint64_t kept_ = 0;             ///< bytes of programs that are kept
-    std::vector<Print> values_;          ///< operand or result of the step
-    std::vector<Print> others_;          ///< second operand of a product
+    std::vector<Fingerprint> values_;    ///< operand or result of the step
+    std::vector<Fingerprint> others_;    ///< second operand of a product
 };
 
 }  // namespace

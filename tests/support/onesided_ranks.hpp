@@ -154,7 +154,7 @@ inline std::vector<int> layout(std::uint64_t seed) {
 constexpr std::size_t kFlag = 0, kCredit = 8, kCounter = 16, kData = 64, kDataMax = 400;
 
 /// Returns the number of seeds that a test runs.
-inline std::uint64_t seeds() {
+inline std::uint64_t seed_count() {
     return full_mode() ? 300 : kSlow ? 4 : 12;
 }
 

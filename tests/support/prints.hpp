@@ -22,26 +22,26 @@ namespace weft::plan {
 inline constexpr std::uint64_t kPrime = (std::uint64_t{1} << 31) - 1;
 
 /// The map x -> a x + b modulo kPrime; a = 0: unwritten.
-struct Print {
+struct Fingerprint {
     std::uint32_t a = 0;
     std::uint32_t b = 0;
 
     [[nodiscard]] bool is_written() const { return a != 0; }
-    friend bool operator==(const Print&, const Print&) = default;
+    friend bool operator==(const Fingerprint&, const Fingerprint&) = default;
 };
 
-inline Print product(Print left, Print right) {
+inline Fingerprint product(Fingerprint left, Fingerprint right) {
     return {static_cast<std::uint32_t>(std::uint64_t{left.a} * right.a % kPrime),
             static_cast<std::uint32_t>((std::uint64_t{left.a} * right.b + left.b) % kPrime)};
 }
 
 /// Fingerprints of inputs and of expected results.
-class Prints {
+class Fingerprints {
   public:
-    Prints(std::uint64_t seed, bool ordered) : seed_(base::mix(seed)), ordered_(ordered) {}
+    Fingerprints(std::uint64_t seed, bool ordered) : seed_(base::mix(seed)), ordered_(ordered) {}
 
     /// Returns the fingerprint of a unit of a rank's input.
-    [[nodiscard]] Print leaf(Rank rank, std::uint32_t unit) const {
+    [[nodiscard]] Fingerprint leaf(Rank rank, std::uint32_t unit) const {
         const std::uint64_t word =
             base::mix(seed_ ^ base::mix(static_cast<std::uint64_t>(rank) << 32 | unit));
         const std::uint64_t factor = ordered_ ? 1 + (word >> 32) % (kPrime - 1) : 1;
@@ -50,7 +50,7 @@ class Prints {
     }
 
     /// Returns the product of the inputs that `expected` names.
-    [[nodiscard]] Print expected(const Expectation& expected) {
+    [[nodiscard]] Fingerprint expected(const Expectation& expected) {
         if (expected.first_rank == expected.last_rank)
             return leaf(expected.first_rank, expected.source_unit);
         if (expected.first_rank != 0) return of_range(expected.first_rank, expected);
@@ -67,10 +67,10 @@ class Prints {
     /// Product of the inputs of ranks 0 .. last.
     struct Prefix {
         Rank last = -1;  ///< -1: not calculated yet
-        Print print;
+        Fingerprint print;
     };
-    [[nodiscard]] Print of_range(Rank first, const Expectation& expected) const {
-        Print print = leaf(first, expected.source_unit);
+    [[nodiscard]] Fingerprint of_range(Rank first, const Expectation& expected) const {
+        Fingerprint print = leaf(first, expected.source_unit);
         for (Rank rank = first + 1; rank <= expected.last_rank; ++rank)
             print = product(print, leaf(rank, expected.source_unit));
         return print;

@@ -46,19 +46,20 @@ std::vector<Program> write_all(Rank ranks, Program head, Write write) {
     return programs;
 }
 
-/// Returns a header with these properties and no steps.
-Program header(std::string collective, std::string algorithm, bool synchronizing) {
+/// Returns the header of a synchronizing program.
+Program header(std::string collective, std::string algorithm) {
     Program program;
     program.collective = std::move(collective);
     program.algorithm = std::move(algorithm);
-    program.synchronizing = synchronizing;
+    program.synchronizing = true;
     return program;
 }
 
-/// Returns the header of programs with a loop over segments and `depth` copies of each slot.
+/// Returns the header of a program with a loop over segments and `depth` copies of each slot.
 Program pipelined(std::string collective, std::string algorithm, std::uint32_t segments,
                   std::uint32_t depth) {
-    Program program = header(std::move(collective), std::move(algorithm), /*synchronizing=*/false);
+    Program program = header(std::move(collective), std::move(algorithm));
+    program.synchronizing = false;
     program.units = segments;
     program.segments = segments;
     program.depth = depth;
@@ -90,7 +91,7 @@ Contract barrier_contract() {
 }
 
 std::vector<Program> recursive_doubling(Rank ranks) {
-    return write_all(ranks, header("allreduce", "doubling", true), [&](Builder& build, Rank rank) {
+    return write_all(ranks, header("allreduce", "doubling"), [&](Builder& build, Rank rank) {
         build.copy(output(), input());
         std::uint32_t stage = 0;
         for (Rank distance = 1; distance < ranks; distance *= 2, ++stage) {
@@ -107,27 +108,26 @@ std::vector<Program> recursive_doubling(Rank ranks) {
 }
 
 std::vector<Program> all_to_all_reduce(Rank ranks) {
-    return write_all(ranks, header("allreduce", "all-to-all", true),
-                     [&](Builder& build, Rank rank) {
-                         std::vector<plan::Block> operands;
-                         const auto number = static_cast<std::uint32_t>(rank);
-                         for (Rank peer = 0; peer < ranks; ++peer) {
-                             if (peer != rank) build.put(peer, number, input(), plan::kShared);
-                         }
-                         for (Rank peer = 0; peer < ranks; ++peer) {
-                             const auto from = static_cast<std::uint32_t>(peer);
-                             operands.push_back(peer == rank ? input() : slot(from));
-                             if (peer != rank) build.wait(peer, from, plan::kShared);
-                         }
-                         build.flush();
-                         build.reserve_slots(static_cast<std::uint32_t>(ranks));
-                         build.reduce(output(), operands);
-                     });
+    return write_all(ranks, header("allreduce", "all-to-all"), [&](Builder& build, Rank rank) {
+        std::vector<plan::Block> operands;
+        const auto number = static_cast<std::uint32_t>(rank);
+        for (Rank peer = 0; peer < ranks; ++peer) {
+            if (peer != rank) build.put(peer, number, input(), plan::kShared);
+        }
+        for (Rank peer = 0; peer < ranks; ++peer) {
+            const auto from = static_cast<std::uint32_t>(peer);
+            operands.push_back(peer == rank ? input() : slot(from));
+            if (peer != rank) build.wait(peer, from, plan::kShared);
+        }
+        build.flush();
+        build.reserve_slots(static_cast<std::uint32_t>(ranks));
+        build.reduce(output(), operands);
+    });
 }
 
 std::vector<Program> ring(Rank ranks) {
     const auto n = static_cast<std::uint32_t>(ranks);
-    Program head = header("allreduce", "ring", true);
+    Program head = header("allreduce", "ring");
     head.units = n;
     return write_all(ranks, std::move(head), [&](Builder& build, Rank rank) {
         const auto r = static_cast<std::uint32_t>(rank);
@@ -237,14 +237,13 @@ std::vector<Program> tree_allreduce(Rank ranks, std::uint32_t segments, std::uin
 }
 
 std::vector<Program> dissemination_barrier(Rank ranks) {
-    return write_all(ranks, header("barrier", "dissemination", true),
-                     [&](Builder& build, Rank rank) {
-                         std::uint32_t round = 0;
-                         for (Rank distance = 1; distance < ranks; distance *= 2, ++round) {
-                             build.signal((rank + distance) % ranks, round);
-                             build.wait((rank + ranks - distance) % ranks, round);
-                         }
-                     });
+    return write_all(ranks, header("barrier", "dissemination"), [&](Builder& build, Rank rank) {
+        std::uint32_t round = 0;
+        for (Rank distance = 1; distance < ranks; distance *= 2, ++round) {
+            build.signal((rank + distance) % ranks, round);
+            build.wait((rank + ranks - distance) % ranks, round);
+        }
+    });
 }
 
 std::vector<Sample> samples() {

@@ -140,9 +140,9 @@ bool Script::make_one(Rank rank) {
     return true;
 }
 
-void Script::make(Rank rank, std::size_t at, bool blocking) {
+void Script::make(Rank rank, std::size_t index, bool blocking) {
     RankState& state = ranks_[rank];
-    const std::size_t entry = state.calls[at];
+    const std::size_t entry = state.calls[index];
     const TeamCall& call = *calls_[entry];
     const VirtualTeam& team = job_.team(call.team);
     const Rank team_rank = team.rank_of(rank);
@@ -161,12 +161,12 @@ void Script::make(Rank rank, std::size_t at, bool blocking) {
     pending.op = &op;
     job_.watch().record_issue(call.team, team_rank, op);
     if (state.pending.size() > outcome_.outstanding) {
-        const auto open = std::ranges::count_if(
+        const auto in_flight = std::ranges::count_if(
             state.pending, [](const Pending& other) { return !other.op->ended(); });
-        outcome_.outstanding = std::max(outcome_.outstanding, static_cast<std::size_t>(open));
+        outcome_.outstanding = std::max(outcome_.outstanding, static_cast<std::size_t>(in_flight));
     }
     ++made_count_[entry];
-    state.made[at] = true;
+    state.made[index] = true;
     while (!state.all_made() && state.made[state.first_unmade]) ++state.first_unmade;
     state.blocked = blocking;
     state.blocked_on = entry;

@@ -24,7 +24,7 @@ namespace weft::test {
 struct ScriptOptions {
     std::uint64_t seed = 1;
     std::uint32_t lookahead = 16;         ///< entries, from the first unmade call, that may be next
-    std::uint32_t outstanding_max = 64;   ///< limit of a rank's open calls
+    std::uint32_t outstanding_max = 64;   ///< limit of a rank's pending calls
     std::uint32_t block_percent = 30;     ///< share of blocking calls
     std::uint32_t in_place_percent = 30;  ///< share of calls with one buffer for input and output
     std::uint32_t eager_percent = 60;     ///< share of a rank's turns in which it makes calls
@@ -35,7 +35,7 @@ struct ScriptOptions {
 struct ScriptOutcome {
     std::vector<std::string> errors;  ///< wrong results, failed calls, hangs, bank violations
     std::uint64_t steps = 0;          ///< steps of the job
-    std::size_t outstanding = 0;      ///< maximum number of open calls of a rank
+    std::size_t outstanding = 0;      ///< maximum number of calls in flight of a rank
     bool hung = false;
 };
 
@@ -45,7 +45,7 @@ class Script {
     [[nodiscard]] ScriptOutcome run();
 
   private:
-    /// A call that a rank has made and that has not ended.
+    /// A call that a rank has made and whose result is not checked yet.
     struct Pending {
         std::size_t entry = 0;  ///< index in calls_
         Rank team_rank = 0;
@@ -70,7 +70,8 @@ class Script {
     bool finish_ended(Rank rank);
     bool make_one(Rank rank);
     [[nodiscard]] std::size_t pick(const RankState& state);
-    void make(Rank rank, std::size_t at, bool blocking);
+    /// Makes the call at an index of RankState::calls.
+    void make(Rank rank, std::size_t index, bool blocking);
     /// Checks the result of an ended call.
     void finish(Rank rank, Pending& pending);
     [[nodiscard]] bool done() const;

@@ -70,14 +70,14 @@ FabricConduct harden(FabricConduct conduct, base::Random& random) {
 }
 
 FabricSetting counted_setting() {
-    FabricSetting setting{.conduct = kNoPromises, .notify = all(link::Notify::immediate)};
+    FabricSetting setting{.conduct = kNoPromises, .notify = both(link::Notify::immediate)};
     setting.conduct.keeps_immediates = true;
     setting.conduct.keeps_words = true;
     return setting;
 }
 FabricSetting delivered_setting() {
     FabricSetting setting{.conduct = kNoPromises,
-                          .notify = all(link::Notify::delivery),
+                          .notify = both(link::Notify::delivery),
                           .completion = base::RemoteCompletion::delivered};
     setting.conduct.keeps_delivery = true;
     setting.conduct.keeps_words = true;
@@ -85,7 +85,7 @@ FabricSetting delivered_setting() {
 }
 FabricSetting ordered_setting() {
     FabricSetting setting{.conduct = kNoPromises,
-                          .notify = all(link::Notify::ordered),
+                          .notify = both(link::Notify::ordered),
                           .completion = base::RemoteCompletion::ordered,
                           .whole_words = false};
     setting.conduct.keeps_order = true;
@@ -203,8 +203,8 @@ void VirtualFabric::cut_flag(std::vector<Chunk>& chunks, const base::Put& put) {
 }
 
 base::RemoteRegion VirtualFabric::expose(std::span<std::byte> memory) {
-    registered_.insert(++registrations_);
-    return {reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), registrations_};
+    registered_.insert(++last_key_);
+    return {reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), last_key_};
 }
 
 base::Post VirtualFabric::try_put(Rank origin, const base::Put& put) {
@@ -259,9 +259,10 @@ base::Post VirtualFabric::try_read(Rank origin, const base::Read& get) {
 
 void VirtualFabric::kill(Rank origin) {
     for (auto& writes : writes_) {
-        std::uint64_t kept = random_.below(writes.size() + 1);
+        const std::uint64_t kept = random_.below(writes.size() + 1);
+        std::uint64_t visited = 0;  // writes of `origin`
         std::erase_if(writes, [&](const auto& write) {
-            return write->origin == origin && (kept == 0 || kept-- == 0);
+            return write->origin == origin && visited++ >= kept;
         });
     }
 }
@@ -391,12 +392,12 @@ void VirtualFabric::deliver_some(Rank rank) {
     }
 }
 
-void VirtualFabric::deliver(Write& write, std::size_t number) {
-    const Chunk chunk = write.chunks[number];
+void VirtualFabric::deliver(Write& write, std::size_t chunk_index) {
+    const Chunk chunk = write.chunks[chunk_index];
     const std::vector<std::byte> source = write.read ? write.copy : source_of(write);
     if (chunk.bytes != 0)
         std::memcpy(target_of(write, chunk.offset), source.data() + chunk.offset, chunk.bytes);
-    write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(number));
+    write.chunks.erase(write.chunks.begin() + static_cast<std::ptrdiff_t>(chunk_index));
     if (write.chunks.empty() && write.put.kind == link::PutKind::with_immediate &&
         options_.setting.conduct.keeps_immediates)
         immediates_[static_cast<std::size_t>(write.put.peer)].push_back(write.put.immediate);

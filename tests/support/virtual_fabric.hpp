@@ -28,7 +28,7 @@
 
 namespace weft::test {
 
-/// Promises, rates and limits of a fabric. Delays count progress calls of any rank.
+/// Promises, rates and limits of a fabric. The unit of delays is a progress call of any rank.
 struct FabricConduct {
     bool keeps_order = false;    ///< bytes from one rank to another are delivered in posting order
     bool keeps_delivery = true;  ///< delivered and fenced puts complete only after delivery
@@ -59,8 +59,8 @@ inline constexpr FabricConduct kNoPromises{.keeps_order = false,
                                            .keeps_counters = false};
 /// Returns the same promises with random limits, delays and refusals.
 [[nodiscard]] FabricConduct harden(FabricConduct conduct, base::Random& random);
-/// Returns a plan with one strategy for payloads of all sizes.
-[[nodiscard]] constexpr link::NotifyPlan all(link::Notify notify) {
+/// Returns a plan with one strategy for small and large payloads.
+[[nodiscard]] constexpr link::NotifyPlan both(link::Notify notify) {
     return {notify, notify};
 }
 
@@ -159,7 +159,7 @@ class VirtualFabric {
     [[nodiscard]] static std::size_t first_undelivered(
         const std::vector<std::unique_ptr<Write>>& writes, std::size_t at);
     void deliver_some(Rank rank);
-    void deliver(Write& write, std::size_t chunk);
+    void deliver(Write& write, std::size_t chunk_index);
     void complete_writes(Rank rank);
     void advance_reads(Rank rank);
     [[nodiscard]] std::byte* target_of(const Write& write, std::size_t offset) const;
@@ -177,8 +177,8 @@ class VirtualFabric {
     std::map<std::tuple<Rank, Rank, std::uint32_t>, std::uint64_t> counts_;
     std::set<std::pair<Rank, Rank>> lost_;          ///< by origin and peer; see lose()
     std::unordered_set<std::uint64_t> registered_;  ///< keys of the registered regions
-    std::uint64_t registrations_ = 0;               ///< last key
-    std::uint64_t clock_ = 0;                       ///< progress calls of all ranks
+    std::uint64_t last_key_ = 0;
+    std::uint64_t clock_ = 0;  ///< progress calls of all ranks
     bool moved_ = false;
 };
 

@@ -106,8 +106,7 @@ base::Exposure VirtualNetwork::expose(Rank rank, std::byte* data, std::uint64_t 
 
 base::Exposure VirtualNetwork::expose_far(std::byte* data, std::uint64_t bytes) {
     const auto held = lock();
-    const base::RemoteRegion region{reinterpret_cast<std::uintptr_t>(data), bytes,
-                                    ++registrations_};
+    const base::RemoteRegion region{reinterpret_cast<std::uintptr_t>(data), bytes, ++last_key_};
     registered_[region.key] = region;
     return {.reach = base::Reach::of(region),
             .alias = data,
@@ -128,7 +127,7 @@ void VirtualNetwork::expose_copy(base::Exposure& exposure) {
     if (exposure.access == base::Access::overwrite) std::ranges::fill(copy, std::byte{0xd7});
     exposure.alias = copy.data();
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(copy.data());
-    exposure.reach.key = ++registrations_;
+    exposure.reach.key = ++last_key_;
     copies_.emplace(exposure.reach.key, std::move(copy));
 }
 

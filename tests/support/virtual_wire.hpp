@@ -39,8 +39,8 @@ namespace weft::test {
 
 class NotifyWatch;
 
-/// Rates and delays of the network. Percentages count attempts; delays count progress calls
-/// of any rank.
+/// Rates and delays of the network. Percentages are shares of attempts. The unit of delays is a
+/// progress call of any rank.
 struct VirtualProfile {
     std::uint32_t refuse_percent = 10;      ///< puts refused outright
     std::uint32_t refuse_half_percent = 5;  ///< puts refused after part of their data is sent
@@ -216,7 +216,7 @@ class VirtualNetwork {
     std::function<void(Rank)> pause_;
     std::unordered_map<std::uint64_t, base::RemoteRegion> registered_;  ///< by key
     std::unordered_map<std::uint64_t, std::vector<std::byte>> copies_;  ///< for peers, by key
-    std::uint64_t registrations_ = 0;                                   ///< last key
+    std::uint64_t last_key_ = 0;
     std::uint32_t cancelled_ = ~std::uint32_t{0};  ///< replaces `pending` of cancelled puts
     std::uint64_t clock_ = 0;                      ///< progress calls of all ranks
     std::size_t in_flight_ = 0;

@@ -135,9 +135,9 @@ TEST(Fingerprint, FingerprintsDependOnOrderOnlyIfOrdered) {
     const Expectation first_three{.unit = 0, .first_rank = 0, .last_rank = 2, .source_unit = 7};
     for (const bool ordered : {false, true}) {
         // If not ordered, all maps have a = 1, so their product is a sum.
-        Prints fingerprints(/*seed=*/5, ordered);
+        Fingerprints fingerprints(/*seed=*/5, ordered);
         const auto product_of = [&](std::initializer_list<Rank> ranks) {
-            Print result{.a = 1, .b = 0};  // the neutral element
+            Fingerprint result{.a = 1, .b = 0};  // the neutral element
             for (const Rank rank : ranks) result = product(result, fingerprints.leaf(rank, 7));
             return result;
         };

@@ -64,8 +64,8 @@ class Talkers {
 
     class Talker {
       public:
-        Talker(Talkers& all, link::Wire& wire, const run::MessageArea& area, Rank rank)
-            : all_(all),
+        Talker(Talkers& talkers, link::Wire& wire, const run::MessageArea& area, Rank rank)
+            : talkers_(talkers),
               wire_(wire),
               messages_(wire, area, rank),
               sent_(static_cast<std::size_t>(area.ranks)),
@@ -84,32 +84,35 @@ class Talkers {
         void send(Rank peer, std::uint32_t depth) {
             std::vector<std::byte> bytes(sizeof(Head));
             Head head{++sent_[static_cast<std::size_t>(peer)], depth, 0};
-            if (all_.random_.below(4) == 0)
+            if (talkers_.random_.below(4) == 0)
                 head.bytes = static_cast<std::uint32_t>(
-                    all_.random_.below(messages_.bytes_max() - sizeof head));
+                    talkers_.random_.below(messages_.bytes_max() - sizeof head));
             bytes.resize(sizeof head + head.bytes, static_cast<std::byte>(head.number));
             std::memcpy(bytes.data(), &head, sizeof head);
-            ++all_.sent_;
+            ++talkers_.sent_;
             messages_.send(peer, kHandler, bytes.data(), bytes.size());
-            all_.queued_max_ = std::max(all_.queued_max_, messages_.queued(peer));
+            talkers_.queued_max_ = std::max(talkers_.queued_max_, messages_.queued(peer));
         }
         void handle(Rank peer, const std::byte* data, std::size_t bytes) {
             Head head;
             std::memcpy(&head, data, sizeof head);
             if (head.number != ++received_[static_cast<std::size_t>(peer)])
-                all_.wrong_ = fmt::format("message {} of rank {} arrived as number {}", head.number,
-                                          peer, received_[static_cast<std::size_t>(peer)]);
-            if (bytes != sizeof head + head.bytes) all_.wrong_ = "a message has a wrong length";
+                talkers_.wrong_ =
+                    fmt::format("message {} of rank {} arrived as number {}", head.number, peer,
+                                received_[static_cast<std::size_t>(peer)]);
+            if (bytes != sizeof head + head.bytes) talkers_.wrong_ = "a message has a wrong length";
             for (std::size_t i = sizeof head; i < bytes; ++i)
-                if (data[i] != static_cast<std::byte>(head.number)) all_.wrong_ = "wrong filler";
-            ++all_.handled_;
+                if (data[i] != static_cast<std::byte>(head.number))
+                    talkers_.wrong_ = "wrong filler";
+            ++talkers_.handled_;
             if (head.depth == 0) return;
             for (std::size_t child = 0; child < kChildren; ++child)
-                send(static_cast<Rank>(all_.random_.below(all_.ranks_.size())), head.depth - 1);
+                send(static_cast<Rank>(talkers_.random_.below(talkers_.ranks_.size())),
+                     head.depth - 1);
         }
 
       private:
-        Talkers& all_;
+        Talkers& talkers_;
         link::Wire& wire_;
         run::Messages<link::Wire> messages_;
         std::vector<std::uint64_t> sent_;      ///< number of messages, by peer
@@ -130,7 +133,7 @@ class Talkers {
 TEST(Messages, MessagesAreHandledOnceAndInOrderOverEveryFabric) {
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals(), counted_torn()}) {
-        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seed_count() && !HasFailure(); ++seed) {
             Talkers talkers(setting, layout(seed), seed);
             for (int i = 0; i < 40; ++i) talkers.start(Talkers::kNested);
             ASSERT_TRUE(talkers.drive())

@@ -113,7 +113,7 @@ class Ring {
 enum class Memory : std::uint8_t { segment, registered, by_request };
 
 void expect_right(const FabricSetting& setting, Order order, Memory memory = Memory::segment) {
-    for (std::uint64_t seed = 1; seed <= seeds() && !::testing::Test::HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= seed_count() && !::testing::Test::HasFailure(); ++seed) {
         Ranks ranks(setting, layout(seed), seed);
         if (memory != Memory::segment) ranks.register_words(memory == Memory::registered);
         EXPECT_EQ(Ring(ranks, order, 40).run(), "") << "seed " << seed;
@@ -157,9 +157,9 @@ TEST(OneSided, RegisteredMemoryKeepsTheSameOrder) {
 /// Rank 0 requests that local peer 1 store a word, then stores a word of rank 1 itself. With a
 /// fence the request is executed first; without (the control), later.
 TEST(OneSided, AFenceOrdersAStoreAfterARequestToALocalPeer) {
-    for (std::uint64_t seed = 1; seed <= seeds(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= seed_count(); ++seed) {
         Ranks ranks(counted(), {0, 0}, seed);
-        ranks.register_words(false);
+        ranks.register_words(/*with_network=*/false);
         for (std::uint64_t round = 1; round <= 20; ++round) {
             const bool fenced = round % 2 == 0;
             const auto* value = reinterpret_cast<const std::byte*>(&round);
@@ -257,7 +257,7 @@ TEST(OneSidedControls, ReorderedPutsBreakTheFence) {
 
 TEST(OneSided, AtomicOperationsOfLocalAndRemoteRanksAddUp) {
     for (const FabricSetting& setting : {counted(), delivered(), ordered(), ordered_cells()}) {
-        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seed_count() && !HasFailure(); ++seed) {
             Ranks ranks(setting, layout(seed), seed);
             std::vector<std::uint64_t> sums(static_cast<std::size_t>(ranks.size()));
             std::vector<bool> drawn(400);
@@ -299,7 +299,7 @@ TEST(OneSided, CompareSwapStoresOnlyOnAMatch) {
 TEST(OneSided, GetsReturnDataPutBeforeAQuiet) {
     for (FabricSetting setting :
          {counted(), delivered(), ordered(), counted_torn(), ordered_cells()}) {
-        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seed_count() && !HasFailure(); ++seed) {
             setting.reads = seed % 2 == 0;
             Ranks ranks(setting, layout(seed), seed);
             for (std::uint64_t round = 1; round <= 10; ++round) {

@@ -50,7 +50,7 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
         RequestKind::band, RequestKind::bor,  RequestKind::bxor,  RequestKind::compare_swap};
     for (const FabricSetting& setting :
          {counted(), delivered(), ordered(), ordered_cells(), with_signals()}) {
-        for (std::uint64_t seed = 1; seed <= seeds() / 2 && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seed_count() / 2 && !HasFailure(); ++seed) {
             Ranks ranks(setting, {0, 1}, seed);
             if (seed % 3 != 0) ranks.register_words(seed % 3 == 1);
             std::uint64_t model[2] = {0, 0};
@@ -88,7 +88,7 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
 
 TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
     for (FabricSetting setting : {counted(), delivered(), ordered(), counted_torn()}) {
-        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seed_count() && !HasFailure(); ++seed) {
             setting.reads = seed % 2 == 0;
             Ranks ranks(setting, layout(seed), seed);
             if (seed % 3 != 0) ranks.register_words(seed % 3 == 1);
@@ -113,7 +113,7 @@ TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
 
 TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
     for (const FabricSetting& setting : {counted(), ordered()}) {
-        for (std::uint64_t seed = 1; seed <= seeds() && !HasFailure(); ++seed) {
+        for (std::uint64_t seed = 1; seed <= seed_count() && !HasFailure(); ++seed) {
             Ranks ranks(setting, {0, 1, 2}, seed);
             run::Stream* const stream = ranks[0].streams().open();
             std::vector<std::uint64_t> values(300, seed);
