@@ -60,7 +60,7 @@ class Trial {
         std::vector<Rank> alive;
         for (Rank rank = 0; rank < job_->size(); ++rank)
             if (!last.dead.contains(rank)) alive.push_back(rank);
-        if (alive.size() != living()) return;  // died after the decision: not part of this test
+        if (alive.size() != living()) return;  // a rank died after the decision
         job_->add_team({.members = alive, .shape = kShape, .first_tick = 1000});
         for (Member& each : members_) each.dies_at = kNever;  // no rank dies from now on
         start_barriers(job_->team(1));
@@ -83,7 +83,7 @@ class Trial {
         int steps = 0;
         int dies_at = kNever;  ///< step
         bool is_alive = true;
-        std::vector<Rank> unknown;  ///< dead ranks whose death this rank has not been told
+        std::vector<Rank> unknown;  ///< dead ranks whose death this rank does not know
     };
 
     static std::unique_ptr<VirtualJob> make_job(const Shape& shape, Network network,
@@ -214,8 +214,7 @@ TEST(Deaths, SurvivorsAgreeAfterADeathAtEveryStep) {
 }
 
 TEST(Deaths, SurvivorsAgreeAfterSeveralDeathsAtRandomSteps) {
-    constexpr int kStepsOfTrial =
-        400;  // about the number of a rank's steps until the last decision
+    constexpr int kStepsOfTrial = 400;  // of a rank until the last decision, approximately
     const std::uint64_t seeds = kSlow ? 30 : full_mode() ? 20'000 : 300;
     const auto only = seed_to_repeat();
     int deaths_seen = 0;

@@ -149,7 +149,7 @@ TEST(DirectDeliveryFaults, RefusedProgramsGiveWrongResults) {
             EXPECT_FALSE(verdict_on(spec, programs, kElements).valid)
                 << spec.collective << " " << spec.text << ": " << fault.name;
             if (!fault.runs) continue;
-            // A block of its ring arrives only after all ranks have sent their parts of it.
+            // Harmless: a block arrives only after all ranks have sent their parts of it.
             if (fault.plant == &expose_early && spec.text.starts_with("pairwise-ring")) continue;
             EXPECT_FALSE(survives(programs, collectives::contract(spec.collective),
                                   {.seeds = 100, .elements = kElements, .own_nodes = true}))

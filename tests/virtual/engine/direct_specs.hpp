@@ -69,7 +69,7 @@ inline void erase_step(plan::Program& program, std::size_t at) {
 }
 
 /// Runs a random script of `count` calls of all ranks, with any root and size, and buffers inside
-/// and outside the segment. Returns the errors. If `in_order`, half of the calls combine in rank
+/// or outside the segment. Returns the errors. If `in_order`, half of the calls combine in rank
 /// order. `keeps_memory` is passed to ScriptOptions.
 [[nodiscard]] inline std::vector<std::string> errors_of_random_script(
     VirtualJob& job, const VirtualTeam& team, const std::vector<DirectSpec>& specs, bool in_order,

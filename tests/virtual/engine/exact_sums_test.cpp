@@ -92,7 +92,7 @@ void run_all(VirtualJob& job, const VirtualTeam& team, const TeamCall& call,
     ASSERT_TRUE(std::ranges::all_of(operations, is_over)) << job.describe();
 }
 
-/// Returns false if the algorithm does not serve the trial.
+/// Runs and checks the sum of a trial. Returns false if the algorithm does not serve the trial.
 bool try_sum(const Trial& trial) {
     const std::size_t elements = trial.elements();
     const bool is_rooted = trial.collective == "reduce";

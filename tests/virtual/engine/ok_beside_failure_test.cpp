@@ -72,7 +72,7 @@ TEST(OkBesideFailure, TheNextBarrierFailsOnAllRanks) {
     int ok_count = 0;  // ranks that returned OK from the failed reduce
     for (const std::vector<int>& nodes : four_rank_layouts()) {
         for (const Rank late : {0, 2}) {
-            const Endings endings = reduce_and_barrier(nodes, true, late);
+            const Endings endings = reduce_and_barrier(nodes, /*throws=*/true, late);
             EXPECT_NE(endings.reduce[0].status, Status::ok);
             for (std::size_t rank = 0; rank < kRanks; ++rank) {
                 ok_count += endings.reduce[rank].status == Status::ok ? 1 : 0;
@@ -88,7 +88,7 @@ TEST(OkBesideFailure, TheNextBarrierFailsOnAllRanks) {
 
 TEST(OkBesideFailure, ASuccessfulBarrierConfirmsEarlierCalls) {
     for (const std::vector<int>& nodes : four_rank_layouts()) {
-        const Endings endings = reduce_and_barrier(nodes, false, 2);
+        const Endings endings = reduce_and_barrier(nodes, /*throws=*/false, 2);
         for (std::size_t rank = 0; rank < kRanks; ++rank) {
             EXPECT_EQ(endings.reduce[rank].status, Status::ok) << endings.reduce[rank].text;
             EXPECT_EQ(endings.barrier[rank].status, Status::ok) << endings.barrier[rank].text;

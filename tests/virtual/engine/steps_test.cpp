@@ -263,16 +263,16 @@ HandMade transpose() {
                 const auto n = static_cast<std::uint32_t>(size);
                 const auto me = static_cast<std::uint32_t>(rank);
                 Builder builder(header("transpose", rank, size, kRows * n));
-                const auto column = [&](Block first, bool list) {
+                const auto column = [&](Block first, bool as_list) {
                     std::vector<Block> blocks{strided(first, n)};
-                    if (!list) return blocks;
+                    if (!as_list) return blocks;
                     blocks.clear();
                     for (std::uint32_t row = 0; row < kRows; ++row) {
-                        Block one = first;
-                        one.first = first.first + row * n;
-                        one.origin = one.first;
-                        one.count = 1;
-                        blocks.push_back(one);
+                        Block unit = first;
+                        unit.first = first.first + row * n;
+                        unit.origin = unit.first;
+                        unit.count = 1;
+                        blocks.push_back(unit);
                     }
                     return blocks;
                 };
@@ -284,17 +284,17 @@ HandMade transpose() {
                 for (Rank peer = 0; peer < size; ++peer)
                     if (peer != rank) builder.wait(peer, static_cast<std::uint32_t>(peer));
                 builder.flush();
-                // Slot `peer` holds the peer's units of column `me`; they become this rank's units
+                // Slot `peer` holds the peer's units of column `me`, which become this rank's units
                 // of column `peer`.
-                builder.copy(column(plan::scratch(0, me, kRows), false),
-                             column(plan::input(me, kRows), false));
+                builder.copy(column(plan::scratch(0, me, kRows), /*as_list=*/false),
+                             column(plan::input(me, kRows), /*as_list=*/false));
                 for (std::uint32_t peer = 0; peer < n; ++peer) {
                     if (peer == me) continue;
-                    builder.copy(column(plan::output(peer, kRows), false),
+                    builder.copy(column(plan::output(peer, kRows), /*as_list=*/false),
                                  column(plan::slot(peer, me, kRows), rank % 2 == 1));
                 }
-                builder.copy(column(plan::output(me, kRows), false),
-                             column(plan::scratch(0, me, kRows), false));
+                builder.copy(column(plan::output(me, kRows), /*as_list=*/false),
+                             column(plan::scratch(0, me, kRows), /*as_list=*/false));
                 builder.reserve_slots(n);
                 return std::move(builder).finish();
             },

@@ -28,7 +28,7 @@ using run::Turn;
 using run::TurnKind;
 
 constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
-constexpr std::size_t kThreads = 4;
+constexpr std::size_t kThreads = 4;  ///< of each rank
 
 // --- collectives of one engine -------------------------------------------------------------------
 

@@ -150,7 +150,7 @@ bool read(std::string_view text, Number& number) {
     return error == std::errc{} && end == text.data() + text.size();
 }
 
-/// Calls visit() for each entry of a list with commas. Returns false when a call returns false.
+/// Calls visit() for each entry of a comma-separated list. Returns false when a call does.
 template <class Visit>
 bool each_of(std::string_view list, Visit visit) {
     while (true) {
@@ -183,8 +183,9 @@ bool read_option(std::string_view name, std::string_view text, Options& options)
     if (name == "--schedule") return read(text, options.schedule);
     if (name == "--fault") return read_fault(text, options.fault);
     if (name == "--calls")
-        return each_of(
-            text, [&](std::string_view one) { return read(one, options.calls.emplace_back()); });
+        return each_of(text, [&](std::string_view index) {
+            return read(index, options.calls.emplace_back());
+        });
     return false;
 }
 
@@ -206,8 +207,8 @@ int run(std::span<char* const> arguments) {
         } else if (name == "--controls") {
             controls = true;
             if (!has_value || *arguments[i + 1] == '-') continue;
-            const bool known = each_of(arguments[++i], [&](std::string_view one) {
-                return read_fault(one, options.controls.emplace_back());
+            const bool known = each_of(arguments[++i], [&](std::string_view fault) {
+                return read_fault(fault, options.controls.emplace_back());
             });
             if (!known) return usage();
         } else if (name == "--fault" && has_value && std::strcmp(arguments[i + 1], "list") == 0) {

@@ -47,8 +47,8 @@ void check_watches(World& world) {
 }  // namespace
 
 Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
-                std::uint64_t order_seed) {
-    World world(scenario, order_seed);
+                std::uint64_t schedule) {
+    World world(scenario, schedule);
     Script script{.part = part,
                   .made_by = std::vector<Rank>(scenario.acts.size()),
                   .failed_before = std::vector<Rank>(scenario.acts.size()),
@@ -68,7 +68,7 @@ Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
 }
 
 Report run_in_child(const Scenario& scenario, std::span<const std::size_t> part,
-                    std::uint64_t order_seed) {
+                    std::uint64_t schedule) {
     int ends[2];
     WEFT_CHECK(pipe(ends) == 0, scenario.seed);
     const pid_t child = fork();
@@ -76,7 +76,7 @@ Report run_in_child(const Scenario& scenario, std::span<const std::size_t> part,
     if (child == 0) {
         const rlimit limit{kSecondsMax, kSecondsMax + 5};
         setrlimit(RLIMIT_CPU, &limit);
-        const Report report = run_here(scenario, part, order_seed);
+        const Report report = run_here(scenario, part, schedule);
         const std::string text = fmt::format("{} {} {}\n{}", report.operations, report.switches,
                                              report.trace, report.wrong.substr(0, 3000));
         const bool written =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run.hpp - one run of a scenario, or of a part of it, and its first error.
 //
-// Holds    The scenario, the part and the seed of the order determine all events; time is counted,
-//          not measured. A run in a child process reports a crash, or more than a minute of
+// Holds    The scenario, the part and the schedule determine all events; time is counted, not
+//          measured. A run in a child process reports a crash, or more than a minute of
 //          processor time, as an error.
 #pragma once
 
@@ -22,12 +22,12 @@ struct Report {
     std::uint64_t trace = 0;       ///< hash of the order in which ranks ran
 };
 
-/// Runs acts of the scenario. `part` has their indices, ascending. `order_seed` determines the
-/// order of events.
+/// Runs acts of the scenario. `part` has their indices, ascending. schedule: seed of the order of
+/// events.
 [[nodiscard]] Report run_here(const Scenario& scenario, std::span<const std::size_t> part,
-                              std::uint64_t order_seed);
+                              std::uint64_t schedule);
 /// Runs acts as run_here() does, in a child process.
 [[nodiscard]] Report run_in_child(const Scenario& scenario, std::span<const std::size_t> part,
-                                  std::uint64_t order_seed);
+                                  std::uint64_t schedule);
 
 }  // namespace weft::farm

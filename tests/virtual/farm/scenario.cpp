@@ -174,7 +174,7 @@ void draw_team(Random& random, Scenario& scenario, bool from_start) {
     scenario.teams.push_back(std::move(team));
 }
 
-/// Draws nodes and network; a planted fault needs certain ones.
+/// Draws nodes and network, as the planted fault requires.
 void draw_network(Random& random, Scenario& scenario) {
     const Fault fault = scenario.fault;
     const auto size = static_cast<Rank>(2 + random.below(7));
@@ -284,10 +284,12 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     Scenario scenario{.seed = seed, .fault = fault};
     draw_network(random, scenario);
     scenario.requests = draw_requests(Random(seed).stream(32));
-    const std::uint64_t initial = 1 + random.below(is_bank_fault(fault) ? 1 : 3);
-    for (std::uint64_t i = 0; i < initial; ++i) draw_team(random, scenario, true);
-    const std::uint64_t later = is_team_fault(fault) ? 2 : random.below(3);
-    for (std::uint64_t i = 0; i < later; ++i) draw_team(random, scenario, false);
+    const std::uint64_t initial_teams = 1 + random.below(is_bank_fault(fault) ? 1 : 3);
+    for (std::uint64_t i = 0; i < initial_teams; ++i)
+        draw_team(random, scenario, /*from_start=*/true);
+    const std::uint64_t later_teams = is_team_fault(fault) ? 2 : random.below(3);
+    for (std::uint64_t i = 0; i < later_teams; ++i)
+        draw_team(random, scenario, /*from_start=*/false);
     while (scenario.acts.size() < acts) scenario.acts.push_back(draw_act(random, scenario));
     if (fault != Fault::none && fault != Fault::forgotten_failure) return scenario;
     constexpr Kind kFailureKinds[] = {Kind::disagree, Kind::kill, Kind::throws};
@@ -296,7 +298,7 @@ Scenario draw_scenario(std::uint64_t seed, Fault fault, std::size_t acts) {
     scenario.inquires = failure_kind == 0 || failure_kind == 2 || random.chance(1, 8);
     if (failure_kind >= std::size(kFailureKinds)) return scenario;
     Act act{.kind = kFailureKinds[failure_kind]};
-    act.team = static_cast<std::uint32_t>(random.below(initial));
+    act.team = static_cast<std::uint32_t>(random.below(initial_teams));
     const TeamSketch& team = scenario.teams[act.team];
     act.call = static_cast<std::uint32_t>(random.below(team.calls.size()));
     act.instead = static_cast<std::uint32_t>((act.call + 1) % team.calls.size());

@@ -26,8 +26,8 @@ bool replace_if_failing(const Scenario& scenario, std::vector<std::size_t> part,
     return false;
 }
 
-/// Tries to remove each run of `piece_length` consecutive acts, from the end, and keeps the removal
-/// if the rest still fails. Returns true if any run was removed.
+/// Tries to remove each piece of `piece_length` consecutive acts, from the end, and keeps the
+/// removal if the rest still fails. Returns true if any piece was removed.
 bool remove_pieces(const Scenario& scenario, std::size_t piece_length, FailingPart& smallest) {
     bool any = false;
     for (std::size_t end = smallest.part.size(); end > 0;) {

@@ -167,13 +167,13 @@ void World::plant_fault(LiveTeam& live) {
 void World::join(LiveTeam& live, Rank rank) {
     const Rank member = live.team->rank_of(rank);
     if (member < 0) return;
-    const bool again = scenario.fault == Fault::ticks_again;
+    const bool restarts_ticks = scenario.fault == Fault::ticks_again;
     run::TeamSetup setup{.id = live.team->id,
                          .rank = member,
                          .job_ranks = live.team->members,
                          .region = later_region_,
                          .shape = live.team->shape,
-                         .first_tick = (again ? 1 : later_tick_) & base::kTickMask,
+                         .first_tick = (restarts_ticks ? 1 : later_tick_) & base::kTickMask,
                          .barrier = &live.own.barriers[static_cast<std::size_t>(member)]};
     live.states[static_cast<std::size_t>(member)] = &job_->engine(rank).add_team(std::move(setup));
 }

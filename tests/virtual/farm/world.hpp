@@ -72,7 +72,7 @@ class World {
     std::function<void(Rank)> on_pause;  ///< called before each pause of a rank
     std::string wrong;                   ///< first error; empty: none
     std::uint64_t switches = 0;          ///< number of switches between ranks
-    std::uint64_t trace = 0;
+    std::uint64_t trace = 0;             ///< hash of the order in which ranks ran
 
   private:
     void make_job(std::uint64_t seed);

@@ -54,7 +54,7 @@ link::Info StrictFabric::offer() {
 
 std::string StrictFabric::violations() const {
     std::string text;
-    for (const std::string& one : violations_) text += one + "\n";
+    for (const std::string& line : violations_) text += line + "\n";
     return text;
 }
 

@@ -51,14 +51,6 @@ class StrictFabric {
     [[nodiscard]] link::Info offer();
     /// Returns the first 10 violations, one line each; empty: none.
     [[nodiscard]] std::string violations() const;
-    /// Advances some of the operations in flight.
-    void progress();
-
-    // Used by the calls of libfabric.
-    void violation(const std::string& text);
-    /// Returns the region of this key that peers can reach at the endpoint; nullptr: none.
-    [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
-    void deliver(StrictOperation& operation);
     /// Return the number of writes, and of reads, that an endpoint has posted. `endpoint` is its
     /// index in the order of opening. The provider has no other operations that move data.
     [[nodiscard]] std::size_t writes_of(std::size_t endpoint) const;
@@ -66,18 +58,26 @@ class StrictFabric {
     /// Returns the number of bytes in all regions.
     [[nodiscard]] std::size_t registered_bytes() const;
 
+    // The members below are for the calls of libfabric.
+    /// Advances some of the operations in flight.
+    void progress();
+    void violation(const std::string& text);
+    /// Returns the region of this key that peers can reach at the endpoint; nullptr: none.
+    [[nodiscard]] StrictRegion* region_at(StrictEndpoint& endpoint, std::uint64_t key);
+
     Demands demands;
     std::vector<StrictEndpoint*> endpoints;
     std::vector<StrictRegion*> regions;
     std::vector<std::unique_ptr<StrictOperation>> in_flight;
     std::uint64_t next_key = 1000;  ///< next key that the provider chooses
     int open = 0;                   ///< number of open objects
-    int writes = 0;                 ///< number posted so far
+    int writes = 0;                 ///< number of writes posted so far
 
     struct Fid;  ///< the fabric in libfabric's form
 
   private:
     [[nodiscard]] bool held_back(const StrictOperation& operation) const;
+    void deliver(StrictOperation& operation);
     void complete_at_origin(StrictOperation& operation);
 
     std::unique_ptr<Fid> fid_;

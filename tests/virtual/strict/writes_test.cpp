@@ -29,7 +29,7 @@ constexpr base::RegionShape kShape{.cells = 32,
 constexpr std::size_t kLongElements = 128;  ///< elements of the longer calls: 1 KiB of doubles
 
 /// Returns a profile with immediates and, if the provider grants them, two targets in a write.
-link::Profile stream_profile() {
+link::Profile immediate_profile() {
     link::Profile profile;
     profile.provider = "strict";
     profile.small_keys = true;
@@ -190,7 +190,7 @@ constexpr int kBroadcasts = 16;  // too few for the bank rule to insert a barrie
 using Writes = std::vector<double>;
 
 TEST(StrictWrites, AllreduceTakesTwoWritesPerRankAndBroadcastOnePerEdge) {
-    StrictJob job({.inject_bytes = 128, .iov_limit = 4}, stream_profile());
+    StrictJob job({.inject_bytes = 128, .iov_limit = 4}, immediate_profile());
     const BoundCall allreduce = bind_call("allreduce", "a2,a2", 1);
     const BoundCall larger = bind_call("allreduce", "a2,a2", kLongElements);
     const BoundCall broadcast = bind_call("broadcast", "binomial", kLongElements);
@@ -222,7 +222,7 @@ TEST(StrictWrites, SmallPutsTakeOneWriteWithoutImmediates) {
 
 TEST(StrictMemory, AFailureToPinNamesTheLimit) {
     try {
-        StrictJob job({.registered_bytes_max = kSegmentBytes - 1}, stream_profile());
+        StrictJob job({.registered_bytes_max = kSegmentBytes - 1}, immediate_profile());
         FAIL() << "the segment was registered";
     } catch (const std::runtime_error& refusal) {
         const std::string text = refusal.what();
@@ -233,7 +233,7 @@ TEST(StrictMemory, AFailureToPinNamesTheLimit) {
 }
 
 TEST(StrictWrites, TheFlagTakesAWriteOfItsOwnWithOneTarget) {
-    StrictJob job({.inject_bytes = 128, .iov_limit = 1}, stream_profile());
+    StrictJob job({.inject_bytes = 128, .iov_limit = 1}, immediate_profile());
     job.call(bind_call("allreduce", "a2,a2", kLongElements), kWarmUp);
     EXPECT_EQ(job.writes_of(bind_call("broadcast", "binomial", kLongElements), kBroadcasts),
               (Writes{4, 0, 2, 0}));
