@@ -3,7 +3,7 @@
 // the fabric's rules. A port that relies on a guarantee that the fabric does not have is caught,
 // with a message that names the fault. Method: each case runs in a child process that loads the
 // adversary as its libfabric provider. Three ports make random puts of each promised kind, over two
-// cards if the fabric has them. The data of each put is checked as soon as it must be delivered. A
+// NICs if the fabric has them. The data of each put is checked as soon as it must be delivered. A
 // planted fault changes the guarantees that a port assumes, or makes the test check too early.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ constexpr std::size_t kSenderBytes = kSlots * kSlotBytes;
 /// Offset of the sources in a rank's memory.
 constexpr std::size_t kSourcesAt = kRanks * kSenderBytes;
 constexpr std::size_t kMemoryBytes = 2 * kSourcesAt;
-constexpr std::size_t kPieceBytes = 20'000;  ///< ports split longer puts over several cards
+constexpr std::size_t kPieceBytes = 20'000;  ///< ports split longer puts over several NICs
 
 /// A planted error of a port or of its caller.
 struct Fault {
@@ -408,8 +408,12 @@ const std::vector<Fabric>& fabrics() {
          "everything",
          {kImmediate, kDelivered, kFenced},
          {kDelivery, kOrder, kSource, kUnregistered, kOffsets, kUnbound, kReceives, kInject, kLong},
-         true},
-        {"little", "little", {kImmediate, kDelivered}, {kDelivery, kSource, kInject}, true},
+         /*unknown_to_weft=*/true},
+        {"little",
+         "little",
+         {kImmediate, kDelivered},
+         {kDelivery, kSource, kInject},
+         /*unknown_to_weft=*/true},
     };
     return kFabrics;
 }

@@ -44,11 +44,8 @@ int control_region(fid* handle, int command, void*) {
     region->enabled = true;
     return 0;
 }
-fi_ops region_ops{.size = sizeof(fi_ops),
-                  .close = close_region,
-                  .bind = bind_region,
-                  .control = control_region,
-                  .ops_open = nullptr};
+fi_ops region_ops{
+    .size = sizeof(fi_ops), .close = close_region, .bind = bind_region, .control = control_region};
 
 }  // namespace
 
@@ -115,8 +112,7 @@ int control_endpoint(fid* handle, int command, void*) {
 fi_ops endpoint_ops{.size = sizeof(fi_ops),
                     .close = close_endpoint,
                     .bind = bind_endpoint,
-                    .control = control_endpoint,
-                    .ops_open = nullptr};
+                    .control = control_endpoint};
 
 ssize_t cancel(fid*, void*) {
     return -FI_ENOENT;
@@ -127,14 +123,8 @@ int no_option(fid*, int, int, void*, std::size_t*) {
 int no_setting(fid*, int, int, const void*, std::size_t) {
     return -FI_ENOPROTOOPT;
 }
-fi_ops_ep option_ops{.size = sizeof(fi_ops_ep),
-                     .cancel = cancel,
-                     .getopt = no_option,
-                     .setopt = no_setting,
-                     .tx_ctx = nullptr,
-                     .rx_ctx = nullptr,
-                     .rx_size_left = nullptr,
-                     .tx_size_left = nullptr};
+fi_ops_ep option_ops{
+    .size = sizeof(fi_ops_ep), .cancel = cancel, .getopt = no_option, .setopt = no_setting};
 
 int name_of(fid* handle, void* name, std::size_t* bytes) {
     const Address address = endpoint_of(handle).address();
@@ -143,16 +133,7 @@ int name_of(fid* handle, void* name, std::size_t* bytes) {
     std::memcpy(name, &address, std::min(capacity, sizeof address));
     return capacity < sizeof address ? -FI_ETOOSMALL : 0;
 }
-fi_ops_cm name_ops{.size = sizeof(fi_ops_cm),
-                   .setname = nullptr,
-                   .getname = name_of,
-                   .getpeer = nullptr,
-                   .connect = nullptr,
-                   .listen = nullptr,
-                   .accept = nullptr,
-                   .reject = nullptr,
-                   .shutdown = nullptr,
-                   .join = nullptr};
+fi_ops_cm name_ops{.size = sizeof(fi_ops_cm), .getname = name_of};
 
 /// Arguments of the functions that transfer data; each uses some.
 struct Transfer {
@@ -227,14 +208,14 @@ ssize_t inject_write(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov target{address, bytes, key};
     return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &target, 1, 0, nullptr},
-                    FI_INJECT, false);
+                    FI_INJECT, /*reports=*/false);
 }
 ssize_t inject_write_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
                           fi_addr_t to, Word address, Word key) {
     const iovec source{const_cast<void*>(buffer), bytes};
     const fi_rma_iov target{address, bytes, key};
     return transfer({ep, MessageKind::write, &source, 1, nullptr, to, &target, 1, data, nullptr},
-                    FI_INJECT | FI_REMOTE_CQ_DATA, false);
+                    FI_INJECT | FI_REMOTE_CQ_DATA, /*reports=*/false);
 }
 ssize_t read_vector(fid_ep* ep, const iovec* into, void** descs, std::size_t count, fi_addr_t from,
                     Word address, Word key, void* context) {
@@ -302,13 +283,13 @@ ssize_t send_data(fid_ep* ep, const void* buffer, std::size_t bytes, void* desc,
 ssize_t inject_send(fid_ep* ep, const void* buffer, std::size_t bytes, fi_addr_t to) {
     const iovec source{const_cast<void*>(buffer), bytes};
     return transfer({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, 0, nullptr},
-                    FI_INJECT, false);
+                    FI_INJECT, /*reports=*/false);
 }
 ssize_t inject_send_data(fid_ep* ep, const void* buffer, std::size_t bytes, std::uint64_t data,
                          fi_addr_t to) {
     const iovec source{const_cast<void*>(buffer), bytes};
     return transfer({ep, MessageKind::send, &source, 1, nullptr, to, nullptr, 0, data, nullptr},
-                    FI_INJECT | FI_REMOTE_CQ_DATA, false);
+                    FI_INJECT | FI_REMOTE_CQ_DATA, /*reports=*/false);
 }
 fi_ops_msg message_ops{.size = sizeof(fi_ops_msg),
                        .recv = receive,

@@ -68,44 +68,40 @@ bool satisfies(const Profile& profile, const fi_info* hints) {
     return true;
 }
 
-/// A network card, on its own PCI bus.
-struct Card {
+/// A NIC, on its own PCI bus.
+struct Nic {
     fid_nic nic{};  ///< first: libfabric's handle
     fi_bus_attr bus{};
 };
 
-int close_card(fid* handle) {
-    delete reinterpret_cast<Card*>(handle);
+int close_nic(fid* handle) {
+    delete reinterpret_cast<Nic*>(handle);
     return 0;
 }
-int copy_card(fid* handle, int command, void* copy);
-fi_ops card_ops{.size = sizeof(fi_ops),
-                .close = close_card,
-                .bind = nullptr,
-                .control = copy_card,
-                .ops_open = nullptr};
+int copy_nic(fid* handle, int command, void* copy);
+fi_ops nic_ops{.size = sizeof(fi_ops), .close = close_nic, .control = copy_nic};
 
-fid_nic* new_card(const fi_bus_attr& bus) {
-    auto* card = new Card{};
-    card->bus = bus;
-    card->nic.fid = {FI_CLASS_NIC, nullptr, &card_ops};
-    card->nic.bus_attr = &card->bus;
-    return &card->nic;
+fid_nic* new_nic(const fi_bus_attr& bus) {
+    auto* nic = new Nic{};
+    nic->bus = bus;
+    nic->nic.fid = {FI_CLASS_NIC, nullptr, &nic_ops};
+    nic->nic.bus_attr = &nic->bus;
+    return &nic->nic;
 }
 
-/// fi_dupinfo() also copies the card.
-int copy_card(fid* handle, int command, void* copy) {
+/// Called by fi_dupinfo().
+int copy_nic(fid* handle, int command, void* copy) {
     if (command != FI_DUP) return -FI_ENOSYS;
-    *static_cast<fid_nic**>(copy) = new_card(reinterpret_cast<Card*>(handle)->bus);
+    *static_cast<fid_nic**>(copy) = new_nic(reinterpret_cast<Nic*>(handle)->bus);
     return 0;
 }
 
-/// Returns card 0 or 1, which are on the PCI buses 1 and 0x81 of two_packages.xml (cards_test.cpp).
-fid_nic* card_number(std::size_t number) {
+/// Returns NIC 0 or 1, which are on the PCI buses 1 and 0x81 of two_packages.xml (cards_test.cpp).
+fid_nic* nic_with_number(std::size_t number) {
     fi_bus_attr bus{};
     bus.bus_type = FI_BUS_PCI;
     bus.attr.pci.bus_id = static_cast<std::uint8_t>(1 + number * 0x80);
-    return new_card(bus);
+    return new_nic(bus);
 }
 
 /// Fills the attributes of the domain with this number.
@@ -135,7 +131,7 @@ void fill(fi_info& info, const Profile& profile, const fi_info* hints, std::size
     fi_domain_attr& domain = *info.domain_attr;
     const std::string suffix = profile.domains > 1 ? std::to_string(number) : "";
     domain.name = ::strdup((core_of(profile.name) + "-adversary" + suffix).c_str());
-    if (profile.domains > 1) info.nic = card_number(number);
+    if (profile.domains > 1) info.nic = nic_with_number(number);
     domain.threading = FI_THREAD_SAFE;
     domain.control_progress = FI_PROGRESS_MANUAL;
     domain.data_progress = profile.auto_progress ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;

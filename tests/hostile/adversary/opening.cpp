@@ -43,11 +43,8 @@ int no_control(fid*, int, void*) {
     return -FI_ENOSYS;
 }
 template <class Object>
-fi_ops plain_ops{.size = sizeof(fi_ops),
-                 .close = close_object<Object>,
-                 .bind = no_bind,
-                 .control = no_control,
-                 .ops_open = nullptr};
+fi_ops plain_ops{
+    .size = sizeof(fi_ops), .close = close_object<Object>, .bind = no_bind, .control = no_control};
 
 // --- Completion queues and counters --------------------------------------------------------------
 
@@ -121,8 +118,6 @@ fi_ops_cq queue_ops{.size = sizeof(fi_ops_cq),
                     .readfrom = read_queue_from,
                     .readerr = read_error,
                     .sread = wait_queue,
-                    .sreadfrom = nullptr,
-                    .signal = nullptr,
                     .strerror = error_text};
 
 std::uint64_t read_counter(fid_cntr* handle) {
@@ -157,9 +152,7 @@ fi_ops_cntr counter_ops{.size = sizeof(fi_ops_cntr),
                         .readerr = read_counter_errors,
                         .add = add_to_counter,
                         .set = set_counter,
-                        .wait = wait_counter,
-                        .adderr = nullptr,
-                        .seterr = nullptr};
+                        .wait = wait_counter};
 
 // --- Addresses -----------------------------------------------------------------------------------
 
@@ -188,13 +181,8 @@ const char* address_text(fid_av*, const void* name, char* buffer, std::size_t* b
     *bytes = text.size() + 1;
     return buffer;
 }
-fi_ops_av address_ops{.size = sizeof(fi_ops_av),
-                      .insert = insert,
-                      .insertsvc = nullptr,
-                      .insertsym = nullptr,
-                      .remove = remove,
-                      .lookup = nullptr,
-                      .straddr = address_text};
+fi_ops_av address_ops{
+    .size = sizeof(fi_ops_av), .insert = insert, .remove = remove, .straddr = address_text};
 
 int open_addresses(fid_domain* domain, fi_av_attr*, fid_av** out, void* context) {
     auto* addresses = open_object<Addresses>(*reinterpret_cast<Domain*>(domain));
@@ -226,15 +214,8 @@ fi_ops_domain domain_ops{.size = sizeof(fi_ops_domain),
                          .av_open = open_addresses,
                          .cq_open = open_queue,
                          .endpoint = open_endpoint,
-                         .scalable_ep = nullptr,
-                         .cntr_open = open_counter,
-                         .poll_open = nullptr,
-                         .stx_ctx = nullptr,
-                         .srx_ctx = nullptr,
-                         .query_atomic = nullptr,
-                         .query_collective = nullptr};
-fi_ops_mr memory_ops{
-    .size = sizeof(fi_ops_mr), .reg = open_region, .regv = nullptr, .regattr = open_region_of};
+                         .cntr_open = open_counter};
+fi_ops_mr memory_ops{.size = sizeof(fi_ops_mr), .reg = open_region, .regattr = open_region_of};
 
 int close_domain(fid* handle) {
     auto* domain = reinterpret_cast<Domain*>(handle);
@@ -243,28 +224,16 @@ int close_domain(fid* handle) {
     delete domain;
     return 0;
 }
-fi_ops domain_fid_ops{.size = sizeof(fi_ops),
-                      .close = close_domain,
-                      .bind = no_bind,
-                      .control = no_control,
-                      .ops_open = nullptr};
+fi_ops domain_fid_ops{
+    .size = sizeof(fi_ops), .close = close_domain, .bind = no_bind, .control = no_control};
 
 int close_fabric(fid* handle) {
     delete reinterpret_cast<Fabric*>(handle);
     return 0;
 }
-fi_ops fabric_fid_ops{.size = sizeof(fi_ops),
-                      .close = close_fabric,
-                      .bind = no_bind,
-                      .control = no_control,
-                      .ops_open = nullptr};
-fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric),
-                         .domain = open_domain,
-                         .passive_ep = nullptr,
-                         .eq_open = nullptr,
-                         .wait_open = nullptr,
-                         .trywait = nullptr,
-                         .domain2 = nullptr};
+fi_ops fabric_fid_ops{
+    .size = sizeof(fi_ops), .close = close_fabric, .bind = no_bind, .control = no_control};
+fi_ops_fabric fabric_ops{.size = sizeof(fi_ops_fabric), .domain = open_domain};
 
 }  // namespace
 
@@ -281,7 +250,7 @@ int open_domain(fid_fabric*, fi_info* info, fid_domain** out, void* context) {
     domain->profile = *profile;
     const char* seed = std::getenv("ADVERSARY_SEED");
     domain->seed = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
-    // Domains choose different keys, so that a key is of no use on another card.
+    // Domains choose different keys, so that a key is of no use on another NIC.
     domain->next_key = 0x1F00 + domain->seed % 251 + 7919 * opened++;
     domain->name = info->domain_attr->name;
     *out = &domain->domain;

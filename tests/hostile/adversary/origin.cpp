@@ -22,7 +22,8 @@ std::uint64_t hash_of(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-/// Combines the seed with the rank, so that ranks draw differently and a job can be repeated.
+/// Combines the seed with the rank and with the number of earlier endpoints, so that endpoints draw
+/// differently and a job can be repeated.
 std::uint64_t seed_of(const Domain& domain) {
     const char* rank = std::getenv("PMIX_RANK");
     const std::uint64_t process = rank != nullptr ? std::strtoull(rank, nullptr, 10) : 0;

@@ -47,7 +47,7 @@ struct Profile {
     std::size_t targets = 1;                           ///< limit of target buffers of one write
     std::size_t transfers = 256;                       ///< limit of operations in flight
     std::size_t ranks = 0;                             ///< limit of an address vector; 0: no limit
-    std::size_t domains = 1;                           ///< network cards of the host
+    std::size_t domains = 1;                           ///< NICs of the host
     std::size_t universe = 0;  ///< peers without FI_UNIVERSE_SIZE; 0: no limit by that variable
     bool batches = false;      ///< holds operations with FI_MORE until one without it
     Order order = Order::none;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// port.cpp - fuzz target: the decoder of a peer's network card record (link::decode_card), which
+// port.cpp - fuzz target: the decoder of the card that a port publishes (link::decode_card), which
 // has the peer's address and keys.
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"

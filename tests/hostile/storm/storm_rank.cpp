@@ -148,7 +148,7 @@ void Storm::one_sided(unsigned kind, std::size_t count) {
             return team.quiet();
         }
         case 6: {
-            // No address: it names the peer's range in one-sided calls.
+            // `registered` is not an address: it names the peer's range in one-sided calls.
             void* const registered = team.register_memory(out.data(), count * sizeof(double));
             team.put(registered, in.data(), count * sizeof(double), next);
             team.quiet();
