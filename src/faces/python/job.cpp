@@ -108,11 +108,13 @@ void JobObject::meet(weft_team* team) {
 }
 
 void JobObject::abandon(weft_request* request, CallObjects objects, bool counted) {
-    if (is_open()) leftovers_.push_back({request, nullptr, std::move(objects), counted});
+    if (is_open())
+        leftovers_.push_back(
+            {.request = request, .objects = std::move(objects), .counted = counted});
 }
 
 void JobObject::drop(weft_team* team, bool is_context) {
-    if (is_open()) leftovers_.push_back({nullptr, team, {}, false, is_context});
+    if (is_open()) leftovers_.push_back({.team = team, .is_context = is_context});
 }
 
 /// Ends a context, unless its calls are in flight. Its team may have ended it.
@@ -215,11 +217,11 @@ std::shared_ptr<TeamHandle> TeamHandle::context() {
     const RuntimeCall entry(*job_);
     weft_team* made = nullptr;
     job_->check(call_short([&] { return weft_context_create(team_, 0, &made); }));
-    return std::make_shared<TeamHandle>(job_, made, true, shared_from_this());
+    return std::make_shared<TeamHandle>(job_, made, /*owned=*/true, shared_from_this());
 }
 
 std::shared_ptr<TeamHandle> TeamHandle::adopt(weft_team* team) const {
-    return team == nullptr ? nullptr : std::make_shared<TeamHandle>(job_, team, true);
+    return team == nullptr ? nullptr : std::make_shared<TeamHandle>(job_, team, /*owned=*/true);
 }
 
 std::shared_ptr<TeamHandle> TeamHandle::split(int color, int key) {
@@ -282,7 +284,7 @@ std::shared_ptr<TeamHandle> TeamHandle::of_ranks(const std::shared_ptr<JobObject
                                 &RankExchange::call, &exchange, &made);
     });
     if (status != WEFT_OK) raise_error(status, weft_last_error(), exchange.take_exception());
-    return std::make_shared<TeamHandle>(job, made, true);
+    return std::make_shared<TeamHandle>(job, made, /*owned=*/true);
 }
 
 }  // namespace weft::python

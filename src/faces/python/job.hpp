@@ -82,10 +82,10 @@ class JobObject {
     friend class RuntimeCall;
     /// A request to free, or a team or context to end; the other pointer is null.
     struct Leftover {
-        weft_request* request;
-        weft_team* team;
-        CallObjects objects;
-        bool counted;  ///< background_ counts the request's call
+        weft_request* request = nullptr;
+        weft_team* team = nullptr;
+        CallObjects objects = {};
+        bool counted = false;  ///< background_ counts the request's call
         bool is_context = false;
     };
     using KeptBuffer = std::pair<const weft_team*, BufferView>;

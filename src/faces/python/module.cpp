@@ -31,8 +31,8 @@ void define_runtime(py::module_& module) {
             "world",
             [](const std::shared_ptr<JobObject>& job) {
                 const RuntimeCall entry(*job);
-                return team_of(
-                    std::make_shared<TeamHandle>(job, weft_world(job->runtime()), false));
+                return team_of(std::make_shared<TeamHandle>(job, weft_world(job->runtime()),
+                                                            /*owned=*/false));
             },
             "The team of all ranks.")
         .def_static(
