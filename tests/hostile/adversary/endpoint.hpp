@@ -152,6 +152,9 @@ class Endpoint {
     void match_messages();
     void add_reply(const Address& to, const Header& header, std::vector<std::byte> bytes);
     void send_replies();
+    /// Returns the counter that is bound for a flag such as FI_WRITE, or nullptr.
+    [[nodiscard]] Counter* counter_of(std::uint64_t flag) const;
+    /// report: adds the entry to the queue.
     void delay_completion(Queue* queue, Counter* counter, const Entry& entry, bool report);
     void report_completions();
     /// Body of server_.

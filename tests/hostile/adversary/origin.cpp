@@ -409,7 +409,7 @@ void Endpoint::delivery_confirmed(std::uint64_t id, int error) {
     const auto found = awaited_.find(id);
     if (found == awaited_.end()) {
         // The operation was complete when it was sent; its failure at the target has no context.
-        if (error != 0) delay_completion(transmitted_, nullptr, {{}, error}, true);
+        if (error != 0) delay_completion(transmitted_, nullptr, {{}, error}, /*report=*/true);
         return;
     }
     Operation& operation = *found->second;
@@ -428,9 +428,11 @@ void Endpoint::complete(const Operation& operation, int error) {
     entry.entry.op_context = operation.context;
     entry.entry.flags = sends ? FI_MSG | FI_SEND : reads ? FI_RMA | FI_READ : FI_RMA | FI_WRITE;
     entry.error = error;
-    const auto counter = counters_.find(sends ? FI_SEND : reads ? FI_READ : FI_WRITE);
-    delay_completion(transmitted_, counter == counters_.end() ? nullptr : counter->second, entry,
-                     operation.reports || error != 0);
+    delay_completion(transmitted_,
+                     counter_of(sends   ? FI_SEND
+                                : reads ? FI_READ
+                                        : FI_WRITE),
+                     entry, operation.reports || error != 0);
 }
 
 void Endpoint::forget(const Region& region) {

@@ -233,7 +233,7 @@ void Endpoint::arrival_complete(
         add_reply(header.from, answer, {});
     }
     if (arrival.error != 0) return;
-    const auto counter = counters_.find(FI_REMOTE_WRITE);
+    Counter* const counter = counter_of(FI_REMOTE_WRITE);
     const bool with_data = (header.flags & kWithData) != 0;
     Entry entry{};
     entry.entry.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
@@ -243,9 +243,7 @@ void Endpoint::arrival_complete(
         entry.entry.op_context = receives_.front().context;
         receives_.pop_front();
     }
-    if (with_data || counter != counters_.end())
-        delay_completion(received_, counter == counters_.end() ? nullptr : counter->second, entry,
-                         with_data);
+    if (with_data || counter != nullptr) delay_completion(received_, counter, entry, with_data);
 }
 
 ssize_t Endpoint::post_receive(const iovec* into, std::size_t count, void* context) {
@@ -274,9 +272,7 @@ void Endpoint::match_messages() {
             entry.entry.data = message.first.data;
         }
         if (done < message.message.size()) entry.error = FI_ETRUNC;
-        const auto counter = counters_.find(FI_RECV);
-        delay_completion(received_, counter == counters_.end() ? nullptr : counter->second, entry,
-                         true);
+        delay_completion(received_, counter_of(FI_RECV), entry, /*report=*/true);
         messages_.pop_front();
         receives_.pop_front();
     }
@@ -294,6 +290,11 @@ void Endpoint::send_replies() {
         if (!peer->outbox.gone() && !peer->outbox.push(reply.header, reply.bytes)) return;
         replies_.pop_front();
     }
+}
+
+Counter* Endpoint::counter_of(std::uint64_t flag) const {
+    const auto found = counters_.find(flag);
+    return found == counters_.end() ? nullptr : found->second;
 }
 
 void Endpoint::delay_completion(Queue* queue, Counter* counter, const Entry& entry, bool report) {

@@ -389,12 +389,12 @@ def main():
     options.build = os.path.abspath(options.build)
     options.launchers = [launcher for launcher in options.launchers.split(",") if is_usable(launcher)]
     options.providers = ["tcp;ofi_rxm", native_tcp(options.build), "shm"]
-    good = True
+    succeeded = True
     if options.kills:
-        good = storm(options) and good
+        succeeded = storm(options)
     if options.exhaustion:
-        good = exhaustion(options) and good
-    sys.exit(0 if good else 1)
+        succeeded = exhaustion(options) and succeeded
+    sys.exit(0 if succeeded else 1)
 
 
 if __name__ == "__main__":

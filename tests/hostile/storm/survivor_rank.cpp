@@ -30,8 +30,8 @@ constexpr int kCalls = 12;                 ///< of a round
 constexpr std::uint64_t kRight = 1;        ///< bit of a vote: all results were right
 constexpr std::uint64_t kContinue = 2;     ///< bit of a vote: the time is not over
 
-[[noreturn]] void end_wrong(const std::string& what) {
-    fmt::print(stderr, "survivor_rank: {}\n", what);
+[[noreturn]] void end_wrong(const std::string& problem) {
+    fmt::print(stderr, "survivor_rank: {}\n", problem);
     std::fflush(stderr);
     ::_exit(9);
 }

@@ -89,9 +89,9 @@ bool drop_wait_for(Programs& programs, StepKind kind) {
         for (const Step& step : sender.steps) {
             if (step.kind != kind) continue;
             Program& waiter = programs[static_cast<std::size_t>(step.peer)];
-            const auto wait = std::ranges::find_if(waiter.steps, [&](const Step& one) {
-                return one.kind == StepKind::wait && one.signal == step.signal &&
-                       one.peer == sender.rank;
+            const auto wait = std::ranges::find_if(waiter.steps, [&](const Step& other) {
+                return other.kind == StepKind::wait && other.signal == step.signal &&
+                       other.peer == sender.rank;
             });
             if (wait == waiter.steps.end()) continue;
             erase_step(waiter, static_cast<std::size_t>(wait - waiter.steps.begin()));

@@ -52,12 +52,13 @@ class OneTeamJob {
     const VirtualTeam* team_ = nullptr;
 };
 
-std::vector<Ending> run_disagreement(const Disagreement& what, const std::vector<int>& nodes) {
+std::vector<Ending> run_disagreement(const Disagreement& disagreement,
+                                     const std::vector<int>& nodes) {
     OneTeamJob setup(
         nodes, {.inquiry_ns = kInquiryNs, .timeout_ns = kDeadlineNs, .abort_on_timeout = true});
-    const TeamCall common = bind_call(setup.job(), setup.team(), what.common);
+    const TeamCall common = bind_call(setup.job(), setup.team(), disagreement.common);
     std::map<Rank, TeamCall> others;
-    for (const auto& [rank, plan] : what.others)
+    for (const auto& [rank, plan] : disagreement.others)
         others.emplace(rank, bind_call(setup.job(), setup.team(), plan));
     const TeamCall barrier = bind_call(setup.job(), setup.team(),
                                        {.collective = "barrier", .algorithm = "dissemination"});
@@ -66,17 +67,18 @@ std::vector<Ending> run_disagreement(const Disagreement& what, const std::vector
         Ending& ending = endings[static_cast<std::size_t>(rank)];
         const auto other = others.find(rank);
         ending = setup.call(other == others.end() ? common : other->second, rank);
-        if (what.barrier_after && ending.status == Status::ok) ending = setup.call(barrier, rank);
+        if (disagreement.barrier_after && ending.status == Status::ok)
+            ending = setup.call(barrier, rank);
     });
     return endings;
 }
 
-void expect_named_on_all(const Disagreement& what, Rank dissenter) {
+void expect_named_on_all(const Disagreement& disagreement, Rank dissenter) {
     expect_all_fail(
-        [&](const std::vector<int>& nodes) { return run_disagreement(what, nodes); },
-        {fmt::format("rank {} called {}", dissenter, what.others.at(dissenter).collective),
-         fmt::format("called {} {} of {} elements", what.common.collective, what.common.algorithm,
-                     what.common.elements)});
+        [&](const std::vector<int>& nodes) { return run_disagreement(disagreement, nodes); },
+        {fmt::format("rank {} called {}", dissenter, disagreement.others.at(dissenter).collective),
+         fmt::format("called {} {} of {} elements", disagreement.common.collective,
+                     disagreement.common.algorithm, disagreement.common.elements)});
 }
 
 CallPlan sum_of(std::uint64_t elements) {

@@ -113,8 +113,8 @@ struct Case {
     const char* name;
     Setup setup;
 };
-void PrintTo(const Case& one, std::ostream* out) {
-    *out << to_text(one.setup.plan);
+void PrintTo(const Case& shown, std::ostream* out) {
+    *out << to_text(shown.setup.plan);
 }
 std::string name_of_case(const ::testing::TestParamInfo<Case>& info) {
     return info.param.name;

@@ -54,8 +54,8 @@ Endings reduce_and_barrier(const std::vector<int>& nodes, bool throws, Rank late
         endings.output[at].assign(kElements, 0);
         VirtualEngine& engine = job.engine(rank);
         run::TeamState& state = *team.states[at];
-        const auto end_of = [&](bool good) {
-            return good ? Ending{} : Ending{engine.failure().status, engine.failure().text};
+        const auto end_of = [&](bool succeeded) {
+            return succeeded ? Ending{} : Ending{engine.failure().status, engine.failure().text};
         };
         endings.reduce[at] =
             end_of(engine.run(state, reduce.programs[at],

@@ -28,6 +28,7 @@ using run::Turn;
 using run::TurnKind;
 
 constexpr std::uint64_t kDeadlineNs = 60'000'000'000;
+constexpr std::size_t kRanks = 3;
 constexpr std::size_t kThreads = 4;  ///< of each rank
 
 // --- collectives of one engine -------------------------------------------------------------------
@@ -53,7 +54,7 @@ std::vector<std::string> call_in_threads(TurnKind turn, std::uint64_t deadline_n
                                        .elements = elements,
                                        .algebra = Algebra::affine}));
     }
-    std::vector<std::string> wrong(kThreads * 3);
+    std::vector<std::string> wrong(kThreads * kRanks);
     std::vector<std::thread> threads;
     for (std::size_t index = 0; index < wrong.size(); ++index) {
         threads.emplace_back([&, index] {
@@ -83,7 +84,7 @@ std::vector<std::string> call_in_threads(TurnKind turn, std::uint64_t deadline_n
 
 TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
     EXPECT_EQ(call_in_threads(TurnKind::divided, kDeadlineNs, 60),
-              std::vector<std::string>(kThreads * 3));
+              std::vector<std::string>(kThreads * kRanks));
 }
 
 // A wait that keeps the lock blocks the other threads of its rank, for whose calls other ranks may
@@ -91,7 +92,7 @@ TEST(Threads, CollectivesOfSeveralTeamsProgressConcurrently) {
 TEST(Threads, WaitsThatKeepTheLockBlockOtherThreads) {
     for (int attempt = 0; attempt < 20; ++attempt) {
         const auto errors = call_in_threads(TurnKind::shared, 200'000'000, 400);
-        if (errors != std::vector<std::string>(kThreads * 3)) return;
+        if (errors != std::vector<std::string>(kThreads * kRanks)) return;
     }
     ADD_FAILURE() << "no call was blocked by a wait of another thread";
 }

@@ -139,9 +139,10 @@ std::vector<Ending> run_disagreement(const std::vector<int>& nodes, const CountM
     in_threads(job, [&](Rank rank) {
         const auto at = static_cast<std::size_t>(rank);
         VirtualEngine& engine = job.engine(rank);
-        bool good = engine.run(*team.states[at], sides[at].program, registers_of(sides[at]), {});
-        if (good) good = engine.run(*team.states[at], barrier.programs[at], {}, {});
-        if (!good) endings[at] = {engine.failure().status, engine.failure().text};
+        const bool succeeded =
+            engine.run(*team.states[at], sides[at].program, registers_of(sides[at]), {}) &&
+            engine.run(*team.states[at], barrier.programs[at], {}, {});
+        if (!succeeded) endings[at] = {engine.failure().status, engine.failure().text};
     });
     return endings;
 }
