@@ -108,9 +108,8 @@ void JobObject::meet(weft_team* team) {
 }
 
 void JobObject::abandon(weft_request* request, CallObjects objects, bool counted) {
-    if (is_open())
-        leftovers_.push_back(
-            {.request = request, .objects = std::move(objects), .counted = counted});
+    if (!is_open()) return;
+    leftovers_.push_back({.request = request, .objects = std::move(objects), .counted = counted});
 }
 
 void JobObject::drop(weft_team* team, bool is_context) {

@@ -51,8 +51,11 @@ ArrayGrid::ArrayGrid(py::handle dst, const char* dst_name, py::handle src, const
     view_strided(src, src_name, src_);
     if (dst_.readonly != 0)
         refuse(std::string(dst_name) + " is read-only, expected an array that the call can write");
-    if (element_type(dst_, dst_name) != element_type(src_, src_name))
-        refuse(std::string(src_name) + " and " + dst_name + " have elements of different types");
+    const weft_type dst_type = element_type(dst_, dst_name);
+    const weft_type src_type = element_type(src_, src_name);
+    if (src_type != dst_type)
+        refuse(std::string(src_name) + " and " + dst_name + " have elements of different types, " +
+               name_of(src_type) + " and " + name_of(dst_type));
     if (shape_of(dst_) != shape_of(src_))
         refuse(std::string(src_name) + " has shape " + shape_of(src_) + ", expected " +
                shape_of(dst_) + " as " + dst_name);

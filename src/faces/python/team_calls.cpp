@@ -80,11 +80,10 @@ py::object TeamCalls::reduce(py::object send, py::object recv, py::object op, in
     objects.in = BufferView::input(send, "send");
     const auto code = operation_of(op, objects.in, send);
     objects.operation = op;
-    const void* const in = objects.in.data();
     const auto count = objects.in.count();
-    const auto type = objects.in.type();
+    const auto [in, out, type] = buffer_arguments(objects);
     return make(std::move(objects), py::none(), [&](weft_request** request) {
-        return with_root(team_->team(), in, nullptr, count, type, code, request);
+        return with_root(team_->team(), in, out, count, type, code, request);
     });
 }
 
@@ -113,7 +112,7 @@ py::object TeamCalls::scatter(py::object send, py::object recv, int root) {
     else if (is_root(root))
         objects = view_both(send, recv, "block", team_->members());
     else if (recv.is_none())
-        refuse("recv is required on all ranks but the root");
+        refuse("recv is None, expected a buffer on all ranks but the root");
     else
         objects.out = BufferView::output(recv, "recv");
     const auto count = root_keeps_block ? elements_per_block(objects.in, "send", team_->members())
@@ -208,7 +207,7 @@ py::object TeamCalls::scatterv(py::object send, py::object recv, py::object coun
             objects.in = BufferView::input(send, "send");
         blocks->require_inside(objects.in, "send");
     } else if (recv.is_none()) {
-        refuse("recv is required on all ranks but the root");
+        refuse("recv is None, expected a buffer on all ranks but the root");
     } else {
         objects.out = BufferView::output(recv, "recv");
     }

@@ -5,7 +5,8 @@
 //          source and sends it in pieces to the target's mailbox. At the target each piece waits
 //          again, may be cut into parts, and is delivered at a random time that the promised order
 //          permits. Completions wait, too. So events come as late and reordered as permitted.
-// Holds    All functions are called under the domain's lock.
+// Holds    Functions are called under the domain's lock, except serve() and the destructor, which
+//          take it, and functions that return constants.
 #pragma once
 
 #include <list>

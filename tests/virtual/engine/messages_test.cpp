@@ -64,8 +64,8 @@ class Talkers {
 
     class Talker {
       public:
-        Talker(Talkers& talkers, link::Wire& wire, const run::MessageArea& area, Rank rank)
-            : talkers_(talkers),
+        Talker(Talkers& group, link::Wire& wire, const run::MessageArea& area, Rank rank)
+            : group_(group),
               wire_(wire),
               messages_(wire, area, rank),
               sent_(static_cast<std::size_t>(area.ranks)),
@@ -84,35 +84,33 @@ class Talkers {
         void send(Rank peer, std::uint32_t depth) {
             std::vector<std::byte> bytes(sizeof(Head));
             Head head{++sent_[static_cast<std::size_t>(peer)], depth, 0};
-            if (talkers_.random_.below(4) == 0)
+            if (group_.random_.below(4) == 0)
                 head.bytes = static_cast<std::uint32_t>(
-                    talkers_.random_.below(messages_.bytes_max() - sizeof head));
+                    group_.random_.below(messages_.bytes_max() - sizeof head));
             bytes.resize(sizeof head + head.bytes, static_cast<std::byte>(head.number));
             std::memcpy(bytes.data(), &head, sizeof head);
-            ++talkers_.sent_;
+            ++group_.sent_;
             messages_.send(peer, kHandler, bytes.data(), bytes.size());
-            talkers_.queued_max_ = std::max(talkers_.queued_max_, messages_.queued(peer));
+            group_.queued_max_ = std::max(group_.queued_max_, messages_.queued(peer));
         }
         void handle(Rank peer, const std::byte* data, std::size_t bytes) {
             Head head;
             std::memcpy(&head, data, sizeof head);
             if (head.number != ++received_[static_cast<std::size_t>(peer)])
-                talkers_.wrong_ =
+                group_.wrong_ =
                     fmt::format("message {} of rank {} arrived as number {}", head.number, peer,
                                 received_[static_cast<std::size_t>(peer)]);
-            if (bytes != sizeof head + head.bytes) talkers_.wrong_ = "a message has a wrong length";
+            if (bytes != sizeof head + head.bytes) group_.wrong_ = "a message has a wrong length";
             for (std::size_t i = sizeof head; i < bytes; ++i)
-                if (data[i] != static_cast<std::byte>(head.number))
-                    talkers_.wrong_ = "wrong filler";
-            ++talkers_.handled_;
+                if (data[i] != static_cast<std::byte>(head.number)) group_.wrong_ = "wrong filler";
+            ++group_.handled_;
             if (head.depth == 0) return;
             for (std::size_t child = 0; child < kChildren; ++child)
-                send(static_cast<Rank>(talkers_.random_.below(talkers_.ranks_.size())),
-                     head.depth - 1);
+                send(static_cast<Rank>(group_.random_.below(group_.ranks_.size())), head.depth - 1);
         }
 
       private:
-        Talkers& talkers_;
+        Talkers& group_;
         link::Wire& wire_;
         run::Messages<link::Wire> messages_;
         std::vector<std::uint64_t> sent_;      ///< number of messages, by peer

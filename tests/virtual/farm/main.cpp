@@ -183,9 +183,8 @@ bool read_option(std::string_view name, std::string_view text, Options& options)
     if (name == "--schedule") return read(text, options.schedule);
     if (name == "--fault") return read_fault(text, options.fault);
     if (name == "--calls")
-        return each_of(text, [&](std::string_view index) {
-            return read(index, options.calls.emplace_back());
-        });
+        return each_of(
+            text, [&](std::string_view act) { return read(act, options.calls.emplace_back()); });
     return false;
 }
 

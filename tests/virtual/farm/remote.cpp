@@ -99,8 +99,7 @@ void Remote::perform(const Act& act, std::size_t number) {
 void Remote::put(const Act& act, std::size_t number) {
     Block& target = block(act.rank, act.peer);
     const auto fresh = target.fresh.begin() + act.first;
-    if (std::any_of(fresh, fresh + act.words, [](bool is_fresh) { return is_fresh; }))
-        fence(act.rank);
+    if (std::find(fresh, fresh + act.words, true) != fresh + act.words) fence(act.rank);
     std::vector<std::uint64_t>& source = sources_.emplace_back();
     for (std::uint32_t i = 0; i < act.words; ++i) {
         source.push_back(base::mix(number * 100 + i + 1));
