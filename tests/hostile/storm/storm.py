@@ -264,7 +264,7 @@ def count_named(options, number, figures, job, ended):
               f"{' (stays)' if seconds is None else ''}\n{job.text()}")
 
 
-def one_kill(options, number, figures):
+def run_kill(options, number, figures):
     """Runs a job with a fault, both drawn from seed and number. Returns false if weft has an error."""
     draw = random.Random(options.seed * 1_000_003 + number)
     launcher = options.launchers[number % len(options.launchers)]
@@ -299,7 +299,7 @@ def one_kill(options, number, figures):
         job.clean_up()
 
 
-def show(figures):
+def print_figures(figures):
     for (launcher, fault), seconds in sorted(figures.items()):
         if fault.startswith("named"):
             print(f"{launcher:7} {fault}: the rank, in {sum(seconds)} of {len(seconds)} jobs")
@@ -318,8 +318,8 @@ def storm(options):
     figures = collections.defaultdict(list)
     failed = 0
     for number in range(options.first, options.first + options.kills):
-        failed += not one_kill(options, number, figures)
-    show(figures)
+        failed += not run_kill(options, number, figures)
+    print_figures(figures)
     print(f"{options.kills} kills (--seed {options.seed}), {failed} failed")
     return failed == 0
 
@@ -343,7 +343,7 @@ def shortages(build):
     yield from ((f"{n} processes", as_other_user.format(n), "-n 4", None) for n in (1, 2, 4, 8, 16))
 
 
-def one_shortage(options, name, before, arguments, must_succeed):
+def run_shortage(options, name, before, arguments, must_succeed):
     weft = os.path.join(options.build, "bin", "weft")
     rank = os.path.join(options.build, "bin", "weft_storm_rank")
     script = f"{before} {weft} run --timeout 20 {arguments} -- {rank} 1 200"
@@ -373,7 +373,7 @@ def exhaustion(options):
     if os.geteuid() != 0:
         print("exhaustion: skipped, only root can limit /dev/shm, /proc and processes")
         return True
-    return all([one_shortage(options, *shortage) for shortage in shortages(options.build)])
+    return all([run_shortage(options, *shortage) for shortage in shortages(options.build)])
 
 
 def main():

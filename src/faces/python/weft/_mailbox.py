@@ -17,7 +17,8 @@ from ._native import GE, NE
 
 HEADER = numpy.dtype([("channel", "i8"), ("tag", "i8"), ("total", "i8"), ("bytes", "i8")])
 SLOTS = 8  # in a ring
-RING_BYTES_MIN, RING_BYTES_MAX, RINGS_BYTES = 8 << 10, 512 << 10, 16 << 20  # RINGS_BYTES: all rings of a rank
+# Limits of a ring, and of all rings of a rank unless RING_BYTES_MIN requires more.
+RING_BYTES_MIN, RING_BYTES_MAX, RINGS_BYTES = 8 << 10, 512 << 10, 16 << 20
 POLLING_S = 0.0001  # a wait first polls and then sleeps for this time
 
 

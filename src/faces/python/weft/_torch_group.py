@@ -37,8 +37,8 @@ def block_counts(call, tensor, splits, size):
         refuse(call, f"Number of tensor splits is {len(splits)}, expected {size}, the size of the group")
     if sum(splits) != rows:
         refuse(call, f"Split sizes add up to {sum(splits)}, expected {rows}, the size of the first dimension")
-    row = tensor.numel() // rows if rows else 0
-    return [split * row for split in splits]
+    row_elements = tensor.numel() // rows if rows else 0
+    return [split * row_elements for split in splits]
 
 
 class ProcessGroupWeft(Messages, dist.ProcessGroup):
@@ -158,11 +158,11 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         mine = mine.coalesce()
         indices, values = mine.indices().contiguous(), mine.values().contiguous()
         counts = [int(count) for count in self.team.allgather(torch.tensor(indices.shape[1]))]
-        everyone = self.team.allgatherv(indices.t().contiguous().view(-1), counts=[count * indices.shape[0] for count in counts])
-        row = values[0].numel() if counts[self.my_rank] else int(torch.tensor(values.shape[1:]).prod())
-        data = self.team.allgatherv(values.view(-1), counts=[count * row for count in counts])
-        shape = (sum(counts), *values.shape[1:])
-        total = torch.sparse_coo_tensor(everyone.view(-1, indices.shape[0]).t(), data.view(shape), mine.shape).coalesce()
+        dims, row_elements = indices.shape[0], int(torch.tensor(values.shape[1:]).prod())
+        all_indices = self.team.allgatherv(indices.t().contiguous().view(-1), counts=[count * dims for count in counts])
+        all_values = self.team.allgatherv(values.view(-1), counts=[count * row_elements for count in counts])
+        all_values = all_values.view(sum(counts), *values.shape[1:])
+        total = torch.sparse_coo_tensor(all_indices.view(-1, dims).t(), all_values, mine.shape).coalesce()
         for tensor in tensors:
             tensor.copy_(total)
         return self.start("allreduce", None, tensors)
