@@ -5,9 +5,9 @@
 //          different teams may differ between ranks. A rank makes a blocking call only after all
 //          earlier calls of the list, and makes no other call until the blocking call ends. So a
 //          script hangs only if the engine has a fault.
-// Holds    Each result is checked when its call ends. A synchronizing call must not end on any rank
-//          before all members have made it. After many steps without progress, the script reports a
-//          hang and the step that each rank waits for.
+// Holds    Each result is checked after the end of its call. A synchronizing call must not end on
+//          any rank before all members have made it. After many steps without progress, the script
+//          reports a hang and the step that each rank waits for.
 #pragma once
 
 #include <cstdint>

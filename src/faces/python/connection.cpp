@@ -12,7 +12,8 @@
 namespace weft::python {
 namespace {
 
-/// Runs Python code on a thread of weft. Returns 0, or 1 if it raised `exception`.
+/// Runs Python code under the global interpreter lock. Returns 0, or stores an exception that was
+/// raised and returns 1.
 template <typename Body>
 int run(py::object& exception, Body body) noexcept {
     const py::gil_scoped_acquire held;

@@ -29,8 +29,8 @@ class RankExchange {
     std::size_t ranks_ = 0;
 };
 
-/// Python functions that connect the ranks of a job without PMIx. Threads of weft call them until
-/// the job has ended.
+/// Python functions that connect the ranks of a job without PMIx. weft calls them on any thread
+/// until the job has ended.
 struct Connection {
     RankExchange allgather;
     py::function barrier_start;  ///< starts a barrier; does not wait

@@ -58,7 +58,7 @@ def check_dense(call, tensors):
 
 
 def check_like(call, tensors, like):
-    """Checks that all tensors have the type and sizes of another."""
+    """Checks that all tensors have the layout, type and sizes of `like`."""
     for index, tensor in enumerate(tensors):
         if tensor.layout != like.layout:
             refuse(call, f"invalid tensor layout at index {index}: expected {like.layout}, got {tensor.layout}")
@@ -86,7 +86,7 @@ def is_dispatched(tensors):
 
 
 def are_plain(tensors, like):
-    """Returns True if calls can use the memory of all tensors, and these have the type and sizes of another."""
+    """Returns True if calls can use the memory of all tensors, and all have the type and sizes of `like`."""
     shape, dtype = like.shape, like.dtype
     return all(is_plain(tensor) and tensor.shape == shape and tensor.dtype is dtype for tensor in tensors)
 

@@ -40,7 +40,7 @@ _env_handler = rendezvous._rendezvous_handlers["env"]
 
 
 def _rendezvous_of_launcher(url, timeout=datetime.timedelta(minutes=30), **more):
-    """Handles env:// by the PMIx launcher, if it set no variables of torch's."""
+    """Handles env:// with the job of a PMIx launcher, unless torch's variables are set."""
     if "rank=" in url or "RANK" in os.environ or not _torch_job.started_by_launcher():
         yield from _env_handler(url, timeout=timeout, **more)
         return
