@@ -17,14 +17,14 @@ using Words = std::vector<std::string>;
 using Setter = std::function<void(Profile&, const Words&)>;
 
 const std::map<std::string, std::uint64_t> kCaps{
-    {"MSG", FI_MSG},         {"FENCE", FI_FENCE},         {"ATOMIC", FI_ATOMIC},
-    {"TRIGGER", FI_TRIGGER}, {"RMA_EVENT", FI_RMA_EVENT}, {"TAGGED", FI_TAGGED},
-};
+    {"MSG", FI_MSG}, {"FENCE", FI_FENCE}, {"RMA_EVENT", FI_RMA_EVENT}};
 const std::map<std::string, std::uint64_t> kModes{
     {"CONTEXT", FI_CONTEXT}, {"CONTEXT2", FI_CONTEXT2}, {"RX_CQ_DATA", FI_RX_CQ_DATA}};
-const std::map<std::string, std::uint64_t> kMrModes{
-    {"LOCAL", FI_MR_LOCAL},       {"VIRT_ADDR", FI_MR_VIRT_ADDR}, {"ALLOCATED", FI_MR_ALLOCATED},
-    {"PROV_KEY", FI_MR_PROV_KEY}, {"ENDPOINT", FI_MR_ENDPOINT},   {"MMU_NOTIFY", FI_MR_MMU_NOTIFY}};
+const std::map<std::string, std::uint64_t> kMrModes{{"LOCAL", FI_MR_LOCAL},
+                                                    {"VIRT_ADDR", FI_MR_VIRT_ADDR},
+                                                    {"ALLOCATED", FI_MR_ALLOCATED},
+                                                    {"PROV_KEY", FI_MR_PROV_KEY},
+                                                    {"ENDPOINT", FI_MR_ENDPOINT}};
 
 /// Returns the value of a word.
 template <class Value>
