@@ -5,6 +5,7 @@
 //          byte by byte, so they share no code and no idea with the library.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -12,7 +13,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "weft/elements.hpp"
 

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "faces/python/job.hpp"
 #include "weft/neighbors.h"

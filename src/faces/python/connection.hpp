@@ -3,7 +3,7 @@
 // weft_team_create().
 #pragma once
 
-#include <string>
+#include <utility>
 
 #include "faces/python/errors.hpp"
 

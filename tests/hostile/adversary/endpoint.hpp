@@ -9,9 +9,9 @@
 //          take it, and functions that return constants.
 #pragma once
 
-#include <list>
+#include <memory>
+#include <random>
 #include <set>
-#include <span>
 #include <thread>
 
 #include "tests/hostile/adversary/objects.hpp"

@@ -17,9 +17,7 @@
 #include <atomic>
 #include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <random>
 #include <vector>
 
 #include "tests/hostile/adversary/mailbox.hpp"

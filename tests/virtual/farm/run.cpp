@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstring>
 #include <optional>
 
 #include "tests/virtual/farm/rank.hpp"
