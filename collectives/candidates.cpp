@@ -28,8 +28,8 @@ bool is_pipeline(const Algorithm& algorithm) {
     return segments != nullptr && segments->fallback == "by size";
 }
 
-/// Returns true for allreduces whose latency is proportional to the number of ranks: they take long
-/// to predict.
+/// Returns true for two allreduces whose latency is proportional to the number of ranks, and which
+/// take long to predict.
 bool only_for_small_teams(const Algorithm& algorithm) {
     return algorithm.collective == "allreduce" &&
            (algorithm.name == "chain" || algorithm.name == "pairwise-ring");

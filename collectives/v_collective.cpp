@@ -75,7 +75,8 @@ class ProgramWriter {
         header.size = request_.size;
         header.root = request_.root;
         header.depth = kVCollectiveDepth;
-        // Later pieces reuse these flags: by credits, a sender is at most depth pieces ahead.
+        // Segments have separate flags. Later pieces reuse the flags, because credits keep a
+        // sender at most depth pieces ahead.
         header.segments = 2 * kVCollectiveDepth;
         header.pairwise = true;
         for (const auto list : {request_.sent, request_.received}) {

@@ -6,7 +6,8 @@
 //          each rank: a block for each sent message, then a block for each received one. Every rank
 //          has slots of equal size at every other rank. A message passes through a slot in pieces,
 //          controlled by credits. Each message has its own lane, so that messages do not delay each
-//          other. Or the sender exposes its data, and the receiver copies it and signals the end.
+//          other. The sender of a mapped message exposes its data instead, and the receiver copies
+//          it and signals the end.
 // Rounds   1 for messages of up to two pieces, about m / 2 for m pieces: a sender is at most two
 //          pieces ahead. A mapped message takes 2 rounds and two signals.
 // Memory   parallel_max slots for each rank of the team, each with two copies.

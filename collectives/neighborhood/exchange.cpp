@@ -137,7 +137,7 @@ bool is_zero(const Coordinates& offset) {
 
 /// A block that moves from one rank to another in a round. Offsets are indices in the stencil.
 struct Moving {
-    std::uint32_t offset = 0;                 ///< the first one of `offsets`
+    std::uint32_t offset = 0;                 ///< offsets.front()
     std::vector<std::uint32_t> offsets = {};  ///< all offsets whose neighbors get the block
 };
 
@@ -164,7 +164,7 @@ class Routes {
     Routes(const Stencil& stencil, NeighborData data, NeighborWay way)
         : stencil_(stencil), data_(data) {
         const std::vector<Coordinates>& offsets = stencil.offsets();
-        for (std::uint32_t i = 0; i < offsets.size(); ++i) final_[offsets[i]] = i;
+        for (std::uint32_t i = 0; i < offsets.size(); ++i) index_of_[offsets[i]] = i;
         const std::size_t dimensions = stencil.grid().dimensions();
         const std::size_t step = way == NeighborWay::direct ? dimensions : 1;
         for (std::size_t first = 0; first < dimensions; first += step)
@@ -182,9 +182,9 @@ class Routes {
         const Coordinates& whole = stencil_.offsets()[offset];
         const Coordinates begin = parts_of(whole, 0, dimension);
         if (is_zero(begin)) return writer.input(data_ == NeighborData::same ? 0 : offset);
-        const auto final = final_.find(begin);
-        if (final != final_.end() && (data_ == NeighborData::same || begin == whole))
-            return writer.output(stencil_.opposite(final->second));
+        const auto found = index_of_.find(begin);
+        if (found != index_of_.end() && (data_ == NeighborData::same || begin == whole))
+            return writer.output(stencil_.opposite(found->second));
         const std::uint32_t id =
             data_ == NeighborData::same ? waiting_.find(begin)->second : offset;
         const auto blocks = static_cast<std::uint32_t>(stencil_.offsets().size());
@@ -209,7 +209,7 @@ class Routes {
             std::vector<Moving>& blocks = round.messages[found->second].blocks;
             if (data_ == NeighborData::same) {
                 const Coordinates begin = parts_of(stencil_.offsets()[i], 0, end);
-                if (!final_.contains(begin))
+                if (!index_of_.contains(begin))
                     waiting_.emplace(begin, static_cast<std::uint32_t>(waiting_.size()));
                 const auto [block, is_first] = shared.emplace(begin, blocks.size());
                 if (!is_first) {
@@ -226,8 +226,9 @@ class Routes {
     NeighborData data_;
     std::uint32_t numbers_ = 0;
     std::vector<Round> rounds_;
-    std::map<Coordinates, std::uint32_t> final_;  ///< index of each offset of the stencil
-    /// Scratch position of blocks between rounds that have moved by no offset of the stencil.
+    std::map<Coordinates, std::uint32_t> index_of_;  ///< index of each offset of the stencil
+    /// Scratch position of blocks between rounds, by the distance that they have moved so far if it
+    /// is no offset of the stencil.
     std::map<Coordinates, std::uint32_t> waiting_;
 };
 
@@ -301,8 +302,8 @@ class NeighborWriter {
         return numbers_ + number_of(message, receiver);
     }
 
-    /// Returns true if the block that this rank would hold before the round of `dimension` has a
-    /// source rank in the grid, and a rank in the grid that needs it.
+    /// Returns true if this rank holds the block before the round of `dimension`: the grid has the
+    /// rank from which it comes, and a rank that needs it.
     [[nodiscard]] bool is_needed(const Moving& block, std::size_t dimension) const {
         const Coordinates begin = parts_of(stencil_.offsets()[block.offset], 0, dimension);
         if (at(begin, -1) == plan::kNoRank) return false;
@@ -312,8 +313,8 @@ class NeighborWriter {
         });
     }
 
-    /// Returns the positions, before the round of `dimension`, of the blocks that is_needed() for
-    /// the round of `needed`.
+    /// Returns the positions, before the round of `dimension`, of the blocks for which
+    /// is_needed(block, needed) is true.
     [[nodiscard]] std::vector<plan::Block> places(const RoundMessage& message, std::size_t needed,
                                                   std::size_t dimension) const {
         std::vector<plan::Block> list;

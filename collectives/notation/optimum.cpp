@@ -80,23 +80,23 @@ std::vector<Rank> cheapest_cover(Rank size, const StageCost& cost) {
 OptimumSearch::OptimumSearch(Rank size_max, const StageCost& cost) : cost_(cost) {
     const auto end = static_cast<std::size_t>(size_max) + 1;
     least_.assign(end, std::numeric_limits<std::int64_t>::max());
-    last_.assign(end, 1);
+    factor_.assign(end, 1);
     least_[1] = 0;
     // When the loop reaches n, all smaller numbers have updated its cost.
     for (std::size_t n = 1; n < end; ++n) {
-        std::int64_t with = least_[n] + cost.latency;
+        std::int64_t extended = least_[n] + cost.latency;  // and a stage with `factor`
         for (std::size_t factor = 2, multiple = 2 * n; multiple < end; ++factor, multiple += n) {
-            with += cost.message;
-            if (with >= least_[multiple]) continue;
-            least_[multiple] = with;
-            last_[multiple] = static_cast<Rank>(factor);
+            extended += cost.message;
+            if (extended >= least_[multiple]) continue;
+            least_[multiple] = extended;
+            factor_[multiple] = static_cast<Rank>(factor);
         }
     }
 }
 
 void OptimumSearch::append_factors(Rank size, Schedule& schedule) const {
     while (size > 1) {
-        const Rank factor = last_[static_cast<std::size_t>(size)];
+        const Rank factor = factor_[static_cast<std::size_t>(size)];
         schedule.push_back({.kind = StageKind::factor, .base = factor});
         size /= factor;
     }

@@ -23,7 +23,7 @@ struct StageCost {
     std::int64_t message = 0;  ///< alpha_r: for each message that a rank sends in a stage
 };
 
-/// Returns the model's cost: the sum over the stages of the busiest sender's messages.
+/// Returns the sum over the stages of latency + message * (messages of the busiest sender).
 [[nodiscard]] std::int64_t cost_of(const Schedule& schedule, const StageCost& cost);
 
 struct Optimum {
@@ -31,8 +31,8 @@ struct Optimum {
     ScheduleFamily family = ScheduleFamily::factored;
     std::int64_t cost = 0;
     std::int64_t factored = 0;  ///< cost of the best factored schedule
-    /// Costs of the best split and the best merge; nullopt if no cheaper schedule than the ones
-    /// tried before (factored, then merges, then splits).
+    /// Costs of the best split and the best merge; nullopt if none is cheaper than the schedules
+    /// that find() tries before it (factored, then merges, then splits).
     std::optional<std::int64_t> split;
     std::optional<std::int64_t> merged;
 };
@@ -63,7 +63,7 @@ class OptimumSearch {
 
     StageCost cost_;
     std::vector<std::int64_t> least_;  ///< F, by size
-    std::vector<Rank> last_;           ///< one factor of the cheapest factored schedule, by size
+    std::vector<Rank> factor_;         ///< one factor of the cheapest factored schedule, by size
 };
 
 }  // namespace weft::collectives

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // schedule.hpp - text form of recursive multiplying: "a8,a4", "c6m2,a2,a2,e6m2", "m1g2a3,n1g3a2".
 //
-// Idea     A schedule is a list of stages. A *level* is a set of active ranks with virtual ids
-//          (wids) 0..n-1 and S, the product of its factors so far. aB multiplies S by B; cTmB and
+// Idea     A schedule is a list of stages. A *level* is a set of active ranks with numbers
+//          0..n-1, and S, the product of its factors so far. aB multiplies S by B; cTmB and
 //          mRgGaB open a smaller level inside, eTmB and nRgGaB close it again (Ruefenacht et al.,
 //          recursive multiplying, section 4). Letters are as in the paper: T grouped ranks, B base,
 //          R remainders, G groups.

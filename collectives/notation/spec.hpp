@@ -56,7 +56,7 @@ struct NumberRange {
 /// Returns the integer given for `key`, or range.fallback. A failure names the position and range.
 [[nodiscard]] base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec,
                                                           std::string_view key, NumberRange range);
-/// As number_parameter(), for up to three decimal places. Range and result are in thousandths.
+/// Like number_parameter(), for up to three decimal places. Range and result are in thousandths.
 [[nodiscard]] base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec,
                                                            std::string_view key, NumberRange range);
 

@@ -2,10 +2,11 @@
 // double_tree.hpp - two binary trees below one root; each rank is an inner node of at most one.
 //
 // Idea     The first tree has the numbers 1..size-1 in order. A number with lowest set bit b > 1
-//          has children at distance b/2 on both sides; if the larger number does not exist, the
-//          distance is the largest smaller power of two. The top is the largest power of two. All
-//          inner nodes are even. The second tree is the first one with all numbers mirrored (even
-//          count) or shifted by one (odd count), so that its inner nodes are odd.
+//          has children at distance b/2 on both sides; if the larger number does not exist, its
+//          distance is the largest smaller power of two with which it exists. The top is the
+//          largest power of two. All inner nodes are even. The second tree is the first one with
+//          all numbers mirrored (even count) or shifted by one (odd count), so that its inner nodes
+//          are odd.
 // Source   Sanders, Speck and Traeff, Two-tree algorithms for full bandwidth broadcast,
 //          reduction and scan.
 // Holds    Trees are ceil(log2 size) edges deep. The mirrored tree keeps the order of numbers, the
@@ -35,10 +36,10 @@ class DoubleTree {
 
     /// Returns the position of number v in tree 0 or 1.
     [[nodiscard]] InnerPlace place(int tree, Rank v) const {
-        if (tree == 0) return first(v);
-        InnerPlace place = first(v == 0 ? 0 : turned(v, -1));
+        if (tree == 0) return place_in_first(v);
+        InnerPlace place = place_in_first(v == 0 ? 0 : other_number(v, -1));
         for (Rank* other : {&place.parent, &place.children[0], &place.children[1]})
-            if (*other > 0) *other = turned(*other, +1);
+            if (*other > 0) *other = other_number(*other, +1);
         if (mirrored_ && v != 0) place.before = 1;
         return place;
     }
@@ -51,11 +52,12 @@ class DoubleTree {
     }
 
   private:
-    /// Maps a number of one tree to the other; `by` is the shift of an odd count, 1 or -1.
-    [[nodiscard]] Rank turned(Rank v, Rank by) const {
+    /// Maps a number of the second tree to the first (`by` -1), or back (`by` 1). Mirrors it, or
+    /// shifts it by `by` if the count is odd.
+    [[nodiscard]] Rank other_number(Rank v, Rank by) const {
         return mirrored_ ? count_ + 1 - v : (v - 1 + by + count_) % count_ + 1;
     }
-    [[nodiscard]] InnerPlace first(Rank v) const {
+    [[nodiscard]] InnerPlace place_in_first(Rank v) const {
         InnerPlace place;
         if (v == 0) {
             if (count_ > 0)
