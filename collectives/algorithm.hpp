@@ -75,7 +75,7 @@ struct Parameter {
     std::string_view tries = "";  ///< further values worth trying, comma separated
 };
 
-/// Properties of every program of an algorithm. The verifier checks them for each program.
+/// Properties of every program of an algorithm. Tests prove the first three.
 struct Properties {
     bool ordered = false;        ///< combines in rank order, at least if the request is `ordered`
     bool bit_identical = false;  ///< every rank gets the same bits, floating point included
@@ -99,7 +99,7 @@ struct Properties {
 /// Input for the choice of an algorithm; equal on all ranks.
 struct CandidateRequest {
     Rank size = 1;
-    Rank ranks_per_node = 0;      ///< if all nodes are full and ranks are in node order; else 0
+    Rank ranks_per_node = 0;      ///< 0 unless all nodes have equally many, consecutive ranks
     StageCost stage;              ///< approximate costs of a stage and of a message in it
     std::int64_t put_ps = 0;      ///< time of an empty put, from the sender's call to its arrival
     std::int64_t buffer_ps = 0;   ///< time to send and reduce the bytes of a buffer
@@ -155,7 +155,7 @@ struct Algorithm {
     }
 };
 
-/// Returns a program without steps or units.
+/// Returns a program without steps. It has no units if the call has no data.
 [[nodiscard]] inline plan::Program program_header(std::string_view collective,
                                                   const AlgorithmSpec& spec,
                                                   const GenerateRequest& request) {
@@ -166,6 +166,7 @@ struct Algorithm {
     header.rank = request.rank;
     header.size = request.size;
     if (traits.rooted()) header.root = request.root;
+    if (traits.has_data() && request.elements == 0) header.units = 0;
     header.synchronizing = traits.synchronizes();
     header.repeats_blocks = request.repeats_blocks;
     return header;

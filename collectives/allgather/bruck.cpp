@@ -64,7 +64,7 @@ Algorithm allgather_bruck() {
                        {"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_bruck,
-        .variants = [](const CandidateRequest& request) { return bruck_variants(request, false); },
+        .variants = [](const auto& request) { return bruck_variants("allgather", request); },
     };
 }
 

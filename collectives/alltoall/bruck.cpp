@@ -92,7 +92,7 @@ Algorithm alltoall_bruck() {
                        {"segments", "1", kSegmentsHelp, "3"}},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
         .generate = &generate_bruck,
-        .variants = [](const CandidateRequest& request) { return bruck_variants(request, true); },
+        .variants = [](const auto& request) { return bruck_variants("alltoall", request); },
     };
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 /// In place, arriving blocks would overwrite unsent blocks, so all blocks are sent from scratch. If
 /// input and output differ, run/bind replaces this scratch copy by the input.
-void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
+void write_directly(BlockWriter& writer, const GenerateRequest& request) {
     const auto own = as_u32(request.rank);
     const auto blocks = as_u32(request.size);
     if (blocks == 1) return writer->copy(writer.output(0), writer.input(0));
@@ -41,7 +41,7 @@ void write_into_vectors(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 void write_alltoall(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
-    if (into == Delivery::direct) return write_into_vectors(writer, request);
+    if (into == Delivery::direct) return write_directly(writer, request);
     const auto own = as_u32(request.rank);
     for (Rank ahead = 1; ahead < request.size; ++ahead) {
         const Rank to = (request.rank + ahead) % request.size;

@@ -61,7 +61,7 @@ class BinaryBlocks {
     void reduce_up(std::optional<std::uint32_t> credits = std::nullopt) {
         exchange().halve(0);
         if (has_smaller()) {
-            partial_.combine(own(), below(), up_number(), PartialResult::From::after);
+            partial_.combine(own_range(), below(), up_number(), PartialResult::From::after);
             if (credits) writer_.give_credit(below(), *credits + part());
         }
         if (!has_larger()) return;
@@ -128,7 +128,9 @@ class BinaryBlocks {
     [[nodiscard]] bool has_smaller() const { return index_ + 1 < groups_.size(); }
     /// Returns this rank's index in its block.
     [[nodiscard]] std::uint32_t number() const { return number_; }
-    [[nodiscard]] BlockRange own() const { return halved(blocks_, number_, group().exponent); }
+    [[nodiscard]] BlockRange own_range() const {
+        return halved(blocks_, number_, group().exponent);
+    }
     /// Returns the number of blocks into which the buffer is cut.
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
     /// Returns the number of halvings in the largest block.
@@ -137,7 +139,7 @@ class BinaryBlocks {
     [[nodiscard]] std::uint32_t up_number() const { return steps(); }
 
   private:
-    /// A block of ranks: `first` is its lowest rank, and it has 2^exponent ranks.
+    /// A block of 2^exponent ranks, from `first` on.
     struct Group {
         std::uint32_t first = 0;
         std::uint32_t exponent = 0;
@@ -159,7 +161,7 @@ class BinaryBlocks {
     BlockWriter& writer_;
     PartialResult& partial_;
     std::vector<Group> groups_;  ///< largest first
-    std::uint32_t blocks_ = 1;   ///< ranks of the largest block
+    std::uint32_t blocks_ = 1;   ///< blocks of the buffer, one for each rank of the largest group
     std::size_t index_ = 0;      ///< index of this rank's block in groups_
     std::uint32_t number_ = 0;
 };
@@ -172,13 +174,13 @@ void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
     blocks.reduce_up();
     if (blocks.has_larger()) {
         blocks.for_each_above([&](Rank above, std::uint32_t part, BlockRange range) {
-            partial.take(range, above, first_back + part, part == 0);
+            partial.take(range, above, first_back + part, part == 0 ? Flush::yes : Flush::no);
         });
     } else if (request.size > 1) {
         writer->flush();  // results replace the halves that were sent
     }
     if (blocks.has_smaller())
-        writer->put(blocks.below(), first_back + blocks.part(), partial.kept(blocks.own()));
+        writer->put(blocks.below(), first_back + blocks.part(), partial.kept(blocks.own_range()));
     blocks.exchange().double_up(first_doubling);
     if (request.size == 1) writer->copy(writer.output(0), writer.input(0));
     blocks.reserve_up();
@@ -202,7 +204,7 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
         blocks.exchange_in_largest(0, request.root).gather(0, first_gather);
         partial.take(halved(blocks.blocks(), 0, blocks.steps()), 0, result_of_zero);
     } else if (request.rank == 0) {
-        writer->put(request.root, result_of_zero, partial.kept(blocks.own()));
+        writer->put(request.root, result_of_zero, partial.kept(blocks.own_range()));
     } else if (!blocks.has_larger()) {
         blocks.exchange_in_largest(blocks.number(), request.root).gather(0, first_gather);
     }

@@ -59,12 +59,13 @@ void write_halving(BlockWriter& writer, const GenerateRequest& request) {
         const Rank kept = held - held / 2;
         const Rank moved = held - kept;
         std::vector<Block> sent;
-        const Rank inputs = std::max(kept, summed);  // first block of the input that is sent
-        if (inputs > kept)
-            sent = writer.wrapped(writer.scratch(0, block_at(kept), as_u32(inputs - kept)));
-        if (held > inputs)
-            std::ranges::copy(writer.wrapped(writer.input(block_at(inputs), as_u32(held - inputs))),
-                              std::back_inserter(sent));
+        const Rank first_input = std::max(kept, summed);  // earlier blocks are sent from scratch
+        if (first_input > kept)
+            sent = writer.wrapped(writer.scratch(0, block_at(kept), as_u32(first_input - kept)));
+        if (held > first_input)
+            std::ranges::copy(
+                writer.wrapped(writer.input(block_at(first_input), as_u32(held - first_input))),
+                std::back_inserter(sent));
         writer->reserve_capacity(number, as_u32(moved));
         writer->put((rank + kept) % size, number, sent);
         writer->wait((rank + size - kept) % size, number);
@@ -90,7 +91,7 @@ struct Message {
 
 /// Order in which a rank receives blocks. Skips are used in turns. In turn t, skip k carries block
 /// blocks()[k] + t * skips. A rank receives one block of a turn in that turn, and the others in the
-/// next one. Numbers are counted from the root.
+/// next one. A rank's number is its distance from the root.
 class BlockOrder {
   public:
     BlockOrder(const std::vector<Rank>& skips, Rank number)
@@ -139,9 +140,9 @@ class BlockOrder {
     }
 
     const std::vector<Rank>& skips_;
-    std::int64_t count_;    ///< number of skips without the number of ranks
-    std::int64_t wrapped_;  ///< the number, once around the ranks
-    std::int64_t bound_;    ///< all later paths end before this one
+    std::int64_t count_;    ///< number of skips, without the last one
+    std::int64_t wrapped_;  ///< this rank's number plus the number of ranks
+    std::int64_t bound_;    ///< all later paths end before this number
     std::vector<bool> used_;
     std::vector<std::int64_t> blocks_;
 };
@@ -172,17 +173,17 @@ class BlockSchedule {
     void broadcast() {
         const Block whole = writer_.output(0, blocks_);
         if (rank_ == root_) writer_->copy(whole, writer_.input(0, blocks_));
-        await_credits(true);
+        await_credits(kAhead);
         for (const Message& message : messages_) {
             const Block block = writer_.output(message.block);
             if (message.sent) {
-                writer_->put(peer(message.skip, true), message.round, block);
+                writer_->put(peer(message.skip, kAhead), message.round, block);
             } else {
-                writer_->wait(peer(message.skip, false), message.round);
+                writer_->wait(peer(message.skip, kBehind), message.round);
                 writer_->copy(block, writer_.slot(message.round, message.block));
             }
         }
-        finish(true);
+        finish(kAhead);
     }
 
     void reduce() {
@@ -194,22 +195,25 @@ class BlockSchedule {
             return summed[block] ? kept(block) : writer_.input(block);
         };
         if (size_ == 1) writer_->copy(writer_.output(0, blocks_), writer_.input(0, blocks_));
-        await_credits(false);
+        await_credits(kBehind);
         std::ranges::reverse(messages_);
         for (const auto& [round, skip, block, sent] : messages_) {
             if (!sent) {
-                writer_->put(peer(skip, false), round, value(block));
+                writer_->put(peer(skip, kBehind), round, value(block));
             } else {
-                writer_->wait(peer(skip, true), round);
+                writer_->wait(peer(skip, kAhead), round);
                 writer_->reduce(kept(block), {value(block), writer_.slot(round, block)});
                 summed[block] = true;
             }
         }
-        finish(false);
+        finish(kBehind);
     }
 
   private:
-    /// Returns the messages that a number receives, in the order of rounds.
+    static constexpr bool kAhead = true;  ///< towards the rank that is a skip ahead
+    static constexpr bool kBehind = false;
+
+    /// Returns the messages that a number receives in the broadcast, in the order of rounds.
     [[nodiscard]] std::vector<Message> received_by(Rank number) const {
         std::vector<Message> messages;
         if (number == 0) return messages;
@@ -233,21 +237,21 @@ class BlockSchedule {
         return (rank_ + (ahead ? skips_[skip] : size_ - skips_[skip])) % size_;
     }
 
-    // The credits of a skip follow the numbers of all rounds. `forwards`: messages of the
-    // broadcast are puts in their own direction.
+    // The credits of a skip follow the numbers of all rounds. `puts`: direction of puts, kAhead in
+    // a broadcast and kBehind in a reduce.
     [[nodiscard]] bool uses(std::uint32_t skip, bool sent) const {
         return std::ranges::any_of(messages_, [&](const Message& message) {
             return message.skip == skip && message.sent == sent;
         });
     }
-    void await_credits(bool forwards) {
+    void await_credits(bool puts) {
         for (std::uint32_t skip = 0; skip < count_; ++skip)
-            if (uses(skip, forwards)) writer_.await_credit(peer(skip, forwards), rounds() + skip);
+            if (uses(skip, puts)) writer_.await_credit(peer(skip, puts), rounds() + skip);
     }
-    void finish(bool forwards) {
+    void finish(bool puts) {
         if (size_ == 1) return;
         for (std::uint32_t skip = 0; skip < count_; ++skip)
-            if (uses(skip, !forwards)) writer_.give_credit(peer(skip, !forwards), rounds() + skip);
+            if (uses(skip, !puts)) writer_.give_credit(peer(skip, !puts), rounds() + skip);
         writer_->reserve_capacities(0, rounds(), 1);
         writer_.reserve_credits(rounds(), count_);
     }
@@ -257,12 +261,12 @@ class BlockSchedule {
     Rank rank_;
     Rank size_;
     std::vector<Rank> skips_;
-    std::uint32_t count_;  ///< number of skips
+    std::uint32_t count_;  ///< number of skips, without the last one
     std::uint32_t blocks_;
     std::vector<Message> messages_;
 };
 
-std::uint32_t skips_for(Rank size) {
+std::uint32_t skip_count(Rank size) {
     return as_u32(std::bit_width(as_u32(size) - 1));
 }
 
@@ -270,7 +274,7 @@ std::uint32_t skips_for(Rank size) {
 /// (best_pieces() in candidates.cpp), or nothing if one segment is enough.
 std::vector<std::string> variants(const CandidateRequest& request) {
     constexpr double kSegmentsTried = 64;
-    const std::uint32_t skips = std::max(1U, skips_for(request.size));
+    const std::uint32_t skips = std::max(1U, skip_count(request.size));
     const std::int64_t message = std::max<std::int64_t>(1, request.put_ps - request.stage.latency);
     const double blocks = std::sqrt(static_cast<double>(request.buffer_ps) * (skips - 1) /
                                     static_cast<double>(2 * message));
@@ -294,11 +298,11 @@ Algorithm by_schedule(std::string_view collective, std::string_view summary,
                         const GenerateRequest& request) -> base::Result<plan::Program> {
             // Each round needs a put target, so the number of blocks is limited.
             constexpr std::int64_t kMoreThanRanks = 8;
-            const std::uint32_t blocks =
-                as_u32(WEFT_TRY(number_parameter(spec, "blocks",
-                                                 {.fallback = std::max(1U, skips_for(request.size)),
-                                                  .least = 1,
-                                                  .most = request.size + kMoreThanRanks})));
+            const std::uint32_t blocks = as_u32(
+                WEFT_TRY(number_parameter(spec, "blocks",
+                                          {.fallback = std::max(1U, skip_count(request.size)),
+                                           .least = 1,
+                                           .most = request.size + kMoreThanRanks})));
             return program_by_blocks({.collective = collective, .blocks = blocks}, spec, request,
                                      [&](BlockWriter& writer, const GenerateRequest& cut) {
                                          BlockSchedule schedule(writer, cut, blocks);

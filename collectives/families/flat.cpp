@@ -64,15 +64,15 @@ void write_gather(BlockWriter& writer, const GenerateRequest& request, Delivery 
         writer->put(request.root, own, writer.input(own));
     } else {
         writer->copy(writer.output(own), writer.input(own));
+        for (Rank rank = 0; rank < request.size; ++rank) {
+            const auto number = as_u32(rank);
+            if (rank == request.root) continue;
+            writer->wait(rank, number);
+            writer->copy(writer.output(number), writer.slot(number, number));
+            writer.give_credit(rank, credit);
+        }
     }
     reserve_slot_of_each(writer, request);
-    for (Rank rank = 0; rank < request.size; ++rank) {
-        const auto number = as_u32(rank);
-        if (request.rank != request.root || rank == request.root) continue;
-        writer->wait(rank, number);
-        writer->copy(writer.output(number), writer.slot(number, number));
-        writer.give_credit(rank, credit);
-    }
     writer.reserve_credits(credit, 1);
 }
 

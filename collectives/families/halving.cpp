@@ -28,7 +28,7 @@ namespace weft::collectives {
 
 namespace {
 
-constexpr std::string_view kThen = "ring";
+constexpr std::string_view kThenDefault = "ring";
 
 struct Halving {
     std::uint32_t levels = 0;
@@ -42,7 +42,7 @@ base::Result<Halving> halving_of(std::string_view collective, const AlgorithmSpe
     const auto levels =
         WEFT_TRY(number_parameter(spec, "levels", {.fallback = 1, .least = 1, .most = 30}));
     Halving halving{std::min(as_u32(levels), levels_max),
-                    WEFT_TRY(named_by(spec, "then", kThen, {&collective, 1}))};
+                    WEFT_TRY(named_by(spec, "then", kThenDefault, {&collective, 1}))};
     const Properties properties = halving.then.algorithm->properties_of(halving.then.spec);
     if (properties.direct || properties.two_trees)
         return base::fail(Status::argument, "then: {} {} {}", collective, print(halving.then.spec),
@@ -156,9 +156,8 @@ base::Result<plan::Program> generate_allreduce(const AlgorithmSpec& spec,
     const std::uint32_t levels_max = as_u32(std::bit_width(as_u32(request.size))) - 1;
     const Halving halving = WEFT_TRY(halving_of("allreduce", spec, levels_max));
     plan::Program header = program_header("allreduce", spec, request);
-    header.synchronizing = request.elements > 0;
-    if (request.elements == 0) header.units = 0;
-    if (request.elements == 0) return header;
+    if (header.units == 0) return header;
+    header.synchronizing = true;
     const Allreduce steps(halving, request.rank, request.size);
     const BlockCall call{.collective = "allreduce", .blocks = halving.ranges()};
     std::vector<plan::SplicePart> parts;
@@ -182,8 +181,8 @@ base::Result<plan::Program> generate_allreduce(const AlgorithmSpec& spec,
                         request.one_at_a_time ? plan::Flow::one_segment : plan::Flow::segments);
 }
 
-/// Writes the levels of a reduce_scatter. `ends`: no rank is left for `then`. Otherwise the output
-/// is the scratch buffer from which `then` reads.
+/// Writes the levels of a reduce_scatter. `ends`: `then` does not follow, because each rank is left
+/// with its own block. Otherwise the output is the scratch buffer from which `then` reads.
 void write_levels(BlockWriter& writer, std::uint32_t levels, std::uint32_t rank,
                   std::uint32_t ranks, bool ends) {
     for (std::uint32_t level = 0; level < levels; ++level) {
@@ -221,9 +220,8 @@ base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
     const Halving halving =
         WEFT_TRY(halving_of("reduce_scatter", spec, as_u32(std::countr_zero(ranks))));
     plan::Program header = program_header("reduce_scatter", spec, request);
-    header.synchronizing = request.elements > 0;
-    if (request.elements == 0) header.units = 0;
-    if (request.elements == 0) return header;
+    if (header.units == 0) return header;
+    header.synchronizing = true;
     const bool ends = ranks == halving.ranges();
     const plan::VectorName kept{ends ? plan::Buffer::output : plan::Buffer::scratch};
     header.scratch = ends || halving.levels == 0 ? 0 : 1;
@@ -253,39 +251,42 @@ base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
                         request.one_at_a_time ? plan::Flow::one_segment : plan::Flow::segments);
 }
 
-/// Returns specs that halve while the number of ranks is even. Few ranks then use a ring.
-std::vector<std::string> variants_of(const CandidateRequest& request, std::string_view then) {
-    constexpr std::uint32_t kRing = 8;
+/// Returns specs that halve while the number of ranks is even. Then up to kRingMax ranks use the
+/// default, and more ranks use `then_of_many`.
+std::vector<std::string> variants_of(const CandidateRequest& request,
+                                     std::string_view then_of_many) {
+    constexpr std::uint32_t kRingMax = 8;
     const auto ranks = as_u32(request.size);
     const auto levels = as_u32(std::countr_zero(ranks));
     if (levels == 0 || std::has_single_bit(ranks)) return {};
-    std::vector<std::string> specs{fmt::format("halving:levels={},then=({})", levels,
-                                               ranks >> levels <= kRing ? kThen : then)};
+    std::vector<std::string> specs{
+        fmt::format("halving:levels={},then=({})", levels,
+                    ranks >> levels <= kRingMax ? kThenDefault : then_of_many)};
     if (request.segments > 1)
         specs.push_back(fmt::format("{},segments={}", specs.front(), request.segments));
     return specs;
 }
 
-/// `then` is the algorithm that candidates use for many ranks.
-Algorithm entry(std::string_view collective, std::string_view summary, std::string_view then,
-                Generate generate) {
+Algorithm entry(std::string_view collective, std::string_view summary,
+                std::string_view then_of_many, Generate generate) {
     return {.collective = collective,
             .name = "halving",
             .summary = summary,
             .source = "Rabenseifner, Optimization of collective reduction operations, section 6",
             .parameters = {{"levels", "1", "times that the buffer is halved", "2,3"},
-                           {"then", kThen, "algorithm for the ranks with the same range",
+                           {"then", kThenDefault, "algorithm for the ranks with the same range",
                             collective == "allreduce" ? "(recursive-doubling),(generalized)"
                                                       : "(pairwise),(halving)"},
                            {"segments", "1", kSegmentsHelp, "3"}},
             .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
             .generate = std::move(generate),
-            .variants = [=](const CandidateRequest& request) { return variants_of(request, then); },
+            .variants =
+                [=](const CandidateRequest& request) { return variants_of(request, then_of_many); },
             .refine =
                 [=](const AlgorithmSpec& spec) {
                     Properties properties{
                         .ordered = true, .bit_identical = true, .synchronizing = true};
-                    const auto named = named_by(spec, "then", kThen, {&collective, 1});
+                    const auto named = named_by(spec, "then", kThenDefault, {&collective, 1});
                     if (!named) return properties;
                     const Properties inner = named->algorithm->properties_of(named->spec);
                     properties.ordered = inner.ordered;

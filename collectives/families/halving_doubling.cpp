@@ -74,7 +74,7 @@ void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
         exchange.double_up(kFirstStep + steps);
         if (in_pair) writer->put(rank + 1, kResult, partial.kept(all));
     } else {
-        partial.take(all, rank - 1, kResult, true);
+        partial.take(all, rank - 1, kResult, Flush::yes);
     }
     reserve(writer, folding, kFirstStep);
 }

@@ -32,8 +32,8 @@
 //            exscan         (3n - 1) (n - 1)        n > 2: read 3 (n - 2) m, written 2 (n - 2) m
 // Memory   No put targets. One cell for each purpose of a signal and each other rank, or for all
 //          other ranks together if only the root exposes memory. An exscan has two slices of
-//          scratch (one for four ranks), and an allreduce of two short buffers in place one scratch
-//          buffer.
+//          scratch (four ranks: one; fewer: none). An allreduce of a short buffer on two ranks has
+//          a scratch buffer.
 // Good for Long buffers and blocks on one node. In scans no rank waits for another rank's result.
 // Holds    Combines in rank order; one rank computes each element, or both in the same order. Not
 //          synchronizing: broadcast, gather, scatter. The number (slot) of a signal is the distance
@@ -330,6 +330,7 @@ class InPlaceWriter {
             if (other < purpose) number += signal_count(other);
         return number;
     }
+
     BlockWriter& writer_;
     plan::Builder& builder_;
     const CollectiveTraits& traits_;

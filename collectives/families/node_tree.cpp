@@ -39,12 +39,12 @@ struct NodeTreeNumbers {
     std::uint32_t most = 0;  ///< ranks of the largest node
 
     // Slots: `far` for a level's messages over the network, `near` for messages between holder and
-    // port, and `node_rank` for the blocks of local peers.
+    // port, and `own_block` for the block of a local rank.
     [[nodiscard]] std::uint32_t far(std::uint32_t level) const { return level; }
     [[nodiscard]] std::uint32_t near(std::uint32_t level, Rank port) const {
         return levels + level * ports + as_u32(port);
     }
-    [[nodiscard]] std::uint32_t node_rank(Rank local) const {
+    [[nodiscard]] std::uint32_t own_block(Rank local) const {
         return levels * (1 + ports) + as_u32(local);
     }
     [[nodiscard]] std::uint32_t credit(std::uint32_t slot) const { return slots() + slot; }
@@ -66,21 +66,22 @@ class NodeTreeBlocks {
         kept_ = is_top() ? plan::Buffer::output : plan::Buffer::scratch;
         if (is_holder()) {
             writer_->copy(kept(own_, 1), writer_.input(own_));
-            for_each_peer([&](Rank peer, std::uint32_t slot) {
+            for (const Rank peer : here_.others()) {
                 const auto block = as_u32(peer);
+                const std::uint32_t slot = numbers_.own_block(here_.layout.local_of(peer));
                 writer_->wait(peer, slot);
                 writer_->copy(kept(block, 1), writer_.slot(slot, block));
                 writer_.give_credit(peer, numbers_.credit(slot));
-            });
+            }
             for (const NodePart& part : tree_.child_parts | std::views::reverse)
                 receive(slot_of(part), peer_of(part), part.nodes);
             if (!is_top()) send(far_slot(), here_.partner(tree_.from), tree_.own_part.nodes);
         } else {
-            const std::uint32_t slot = numbers_.node_rank(here_.local);
+            const std::uint32_t slot = numbers_.own_block(here_.local);
             writer_.await_credit(holder(), numbers_.credit(slot));
             writer_->put(holder(), slot, writer_.input(own_));
             for (const NodePart& part : tree_.child_parts | std::views::reverse)
-                if (part.port == here_.local) forward(part, Towards::holder);
+                if (is_own(part)) forward(part, Towards::holder);
         }
         reserve();
     }
@@ -91,15 +92,16 @@ class NodeTreeBlocks {
             if (!is_top()) receive(far_slot(), here_.partner(tree_.from), tree_.own_part.nodes);
             for (const NodePart& part : tree_.child_parts)
                 send(slot_of(part), peer_of(part), part.nodes);
-            for_each_peer([&](Rank peer, std::uint32_t slot) {
+            for (const Rank peer : here_.others()) {
+                const std::uint32_t slot = numbers_.own_block(here_.layout.local_of(peer));
                 writer_.await_credit(peer, numbers_.credit(slot));
                 writer_->put(peer, slot, kept(as_u32(peer), 1));
-            });
+            }
             writer_->copy(writer_.output(own_), kept(own_, 1));
         } else {
             for (const NodePart& part : tree_.child_parts)
-                if (part.port == here_.local) forward(part, Towards::other_node);
-            const std::uint32_t slot = numbers_.node_rank(here_.local);
+                if (is_own(part)) forward(part, Towards::other_node);
+            const std::uint32_t slot = numbers_.own_block(here_.local);
             writer_->wait(holder(), slot);
             writer_->copy(writer_.output(own_), writer_.slot(slot, own_));
             writer_.give_credit(holder(), numbers_.credit(slot));
@@ -108,7 +110,7 @@ class NodeTreeBlocks {
     }
 
   private:
-    /// Send blocks of nodes from this rank's buffer (kept_), or receive them into it.
+    // Send the blocks of nodes from this rank's buffer (kept_), or receive them into it.
     void send(std::uint32_t slot, Rank to, NodeWindow nodes) {
         writer_.await_credit(to, numbers_.credit(slot));
         writer_->put(to, slot, kept(nodes));
@@ -150,14 +152,6 @@ class NodeTreeBlocks {
     [[nodiscard]] Rank peer_of(const NodePart& part) const {
         return is_own(part) ? here_.partner(part.nodes.first) : here_.node_rank(part.port);
     }
-    /// Calls visit(peer, number of the messages between peer and holder) for the local peers.
-    template <class Visit>
-    void for_each_peer(Visit visit) const {
-        for (Rank k = 1; k < here_.count; ++k) {
-            const Rank local = (here_.local + k) % here_.count;
-            visit(here_.node_rank(local), numbers_.node_rank(local));
-        }
-    }
 
     /// Returns blocks in this rank's buffer for the blocks of its subtree.
     [[nodiscard]] plan::Block kept(std::uint32_t first, std::uint32_t count) const {
@@ -189,7 +183,7 @@ class NodeTreeBlocks {
                                           most > 1 && port + 1 < nodes ? units : 0);
         }
         for (Rank local = 0; local < most; ++local)
-            writer_->reserve_capacity(numbers_.node_rank(local), most > 1 ? 1 : 0);
+            writer_->reserve_capacity(numbers_.own_block(local), most > 1 ? 1 : 0);
         writer_.reserve_credits(numbers_.slots(), numbers_.slots());
     }
 

@@ -134,7 +134,7 @@ class TreeReduction {
     patterns::TreePlace place_;
 };
 
-std::vector<Parameter> in_pieces_by_size() {
+std::vector<Parameter> segments_by_size() {
     return {{"segments", "by size", kSegmentsHelp, "2,5"}};
 }
 
@@ -221,9 +221,9 @@ Algorithm broadcast_tree(std::string_view name) {
          "along the tree that reaches all ranks soonest in the LogP model",
          "Karp et al., Optimal broadcast in the LogP model", logp_parameters()},
         {"chain", chain_tree, "each rank passes the buffer on to the next, piece by piece",
-         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+         "Hoefler and Moor, section 3.1.4", segments_by_size()},
         {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
-         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+         "Hoefler and Moor, section 3.1.4", segments_by_size()},
     };
     return entry("broadcast", name, kTrees);
 }
@@ -249,9 +249,9 @@ Algorithm reduce_tree(std::string_view name) {
         {"logp-optimal", logp_tree, "along the tree that is fastest in the LogP model",
          "Karp et al., Optimal broadcast and summation in the LogP model", logp_parameters()},
         {"chain", chain_tree, "each rank adds its value and passes the result on, piece by piece",
-         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+         "Hoefler and Moor, section 3.1.4", segments_by_size()},
         {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
-         "Hoefler and Moor, section 3.1.4", in_pieces_by_size()},
+         "Hoefler and Moor, section 3.1.4", segments_by_size()},
     };
     return entry("reduce", name, kTrees);
 }

@@ -137,8 +137,8 @@ struct BlockCall {
     std::uint32_t blocks = 0;                   ///< blocks of the buffer; 0: one for each rank
     Cut cut = Cut::buffer;                      ///< how a pipeline is cut
     std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
-    /// `depth` if several segments are in flight. 1 suffices if the waits of a segment show that
-    /// the receivers of its puts have read the slots of the previous segment in the same lane.
+    /// Limit of `depth` if several segments are in flight. 1 suffices if the waits of a segment
+    /// show that the receivers of its puts have read the slots of the lane's previous segment.
     std::uint32_t lane_depth = BlockWriter::kDepth;
     bool synchronizing = false;  ///< calls with elements are synchronizing
     bool in_pieces = false;      ///< cut the buffer by in_pieces()
@@ -153,10 +153,7 @@ template <class Write>
     if (call.in_pieces) request = in_pieces(spec, request);
     const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     plan::Program header = program_header(call.collective, spec, request);
-    if (request.elements == 0) {  // without data no call is synchronizing
-        header.units = 0;
-        return plan::Builder(std::move(header)).finish();
-    }
+    if (header.units == 0) return plan::Builder(std::move(header)).finish();
     const auto ranks = as_u32(request.size);
     header.synchronizing = call.synchronizing;
     const bool in_flight = !call.one_stage && !call.in_pieces && !request.one_at_a_time;
@@ -168,8 +165,8 @@ template <class Write>
     return std::move(writer).finish();
 }
 
-/// As program_by_blocks(), for an algorithm with the parameter `into`; calls write(writer, request,
-/// delivery). With direct delivery there is one segment.
+/// Like program_by_blocks(), for an algorithm with the parameter `into`; calls write(writer,
+/// request, delivery). With direct delivery there is one segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_delivery(BlockCall call,
                                                               const AlgorithmSpec& spec,
@@ -213,10 +210,7 @@ template <class Add>
                                                           const GenerateRequest& request, Add add) {
     const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     plan::Program header = program_header("allreduce", spec, request);
-    if (request.elements == 0) {  // without data no call is synchronizing
-        header.units = 0;
-        return plan::begin_stages(std::move(header));
-    }
+    if (header.units == 0) return plan::begin_stages(std::move(header));
     header.units = segments;
     header.segments = segments;
     header.depth = segments > 1 ? 2 : 1;

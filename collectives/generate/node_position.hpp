@@ -9,8 +9,8 @@
 //          layout, and all nodes run the same algorithm.
 // Holds    A rank exposes blocks of consecutive ranks (transfer.hpp) together if the blocks adjoin
 //          in every buffer, else one by one. So any layout and any number of pieces work. At the
-//          end of each piece the program waits until its local peers are done, so the next piece
-//          may write to the memory that they have read.
+//          end of each piece a rank waits until its local peers are done, so the next piece may
+//          write to the memory that they have read.
 #pragma once
 
 #include <algorithm>
@@ -134,7 +134,7 @@ void for_each_exposed_run(const BlockWriter& writer, const GenerateRequest& requ
 /// Shares blocks with the local peers: puts them, or exposes them until the peers are done.
 class LocalPeers {
   public:
-    /// The signal by which a rank is done has number `first_done` + its local rank.
+    /// The signal that a rank is done has the number `first_done` + the rank's local rank.
     LocalPeers(plan::Builder& builder, const NodePosition& here, LocalTransfer transfer,
                std::uint32_t first_done)
         : builder_(builder),

@@ -33,9 +33,9 @@ namespace weft::collectives {
 }
 
 /// Returns the spec of `bruck` with the fastest radix of at least two rounds, unless that is 2, the
-/// default. `repeats`: a block travels in a round for each digit of its distance, not only once.
-[[nodiscard]] inline std::vector<std::string> bruck_variants(const CandidateRequest& request,
-                                                             bool repeats) {
+/// default. An alltoall sends a block once for each digit of its distance that is not 0.
+[[nodiscard]] inline std::vector<std::string> bruck_variants(std::string_view collective,
+                                                             const CandidateRequest& request) {
     const auto time = [&](Rank radix) {
         const std::int64_t rounds = rounds_of_radix(request.size, radix);
         std::int64_t reach = 1;
@@ -43,7 +43,7 @@ namespace weft::collectives {
         const std::int64_t last = (request.size - 1) / reach;
         const std::int64_t messages = (rounds - 1) * (radix - 1) + last;
         std::int64_t blocks = request.size;
-        if (repeats)
+        if (collective == "alltoall")
             blocks = (rounds - 1) * (request.size - request.size / radix) + request.size -
                      request.size / (last + 1);
         return rounds * (request.stage.latency + request.receive_ps) + messages * request.issue_ps +

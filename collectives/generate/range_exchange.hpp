@@ -34,6 +34,9 @@ struct BlockRange {
     return range;
 }
 
+/// Flush::yes: earlier puts may still read the memory that a step overwrites.
+enum class Flush : std::uint8_t { no, yes };
+
 /// Partial result of a rank: its input before the first step, later a range of output or scratch.
 class PartialResult {
   public:
@@ -60,11 +63,10 @@ class PartialResult {
                                       from == From::before ? own : received});
         combined_ = true;
     }
-    /// Replaces the range by a peer's finished result. `sent`: earlier puts may still
-    /// read the range.
-    void take(BlockRange range, Rank peer, std::uint32_t number, bool sent = false) {
+    /// Replaces the range by a peer's finished result.
+    void take(BlockRange range, Rank peer, std::uint32_t number, Flush flush = Flush::no) {
         writer_->wait(peer, number);
-        if (sent) writer_->flush();
+        if (flush == Flush::yes) writer_->flush();
         writer_->copy(kept(range), writer_.slot(number, range.first, range.count));
         combined_ = true;
     }
@@ -113,7 +115,7 @@ inline void fold_pair(BlockWriter& writer, PartialResult& partial, Rank rank, st
     partial.combine(mine, other, numbers.fold,
                     even ? PartialResult::From::after : PartialResult::From::before);
     if (represents)
-        partial.take(theirs, other, numbers.hand_over, true);
+        partial.take(theirs, other, numbers.hand_over, Flush::yes);
     else
         writer->put(other, numbers.hand_over, partial.kept(mine));
 }
@@ -158,7 +160,7 @@ class RangeExchange {
                 return writer_->put(rank_of_(other), first + step,
                                     partial_.kept(range(position_.number, step + 1)));
             partial_.take(range(other, step + 1), rank_of_(other), first + step,
-                          step + 1 == position_.steps);
+                          step + 1 == position_.steps ? Flush::yes : Flush::no);
         }
     }
 

@@ -11,9 +11,9 @@
 
 namespace weft::collectives {
 
-/// Passes finished blocks around the ring; block v belongs to the rank with number v. Uses numbers
-/// from `first_number` on, and one more with into=vector. has(number, block) returns true if the
-/// rank with that number already has the block; it then receives a signal without data.
+/// Passes finished blocks around the ring; block v belongs to the rank with number v. Uses n - 1
+/// put numbers from `first_number` on, and one more with into=vector. If has(number, block) is
+/// true, the rank with that number already has the block, and receives a signal without data.
 template <class Has>
 void pass_around(BlockWriter& writer, patterns::RelativeRank place, std::uint32_t first_number,
                  Delivery into, Has has) {

@@ -44,8 +44,8 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
     send_down(writer, place, data);
 }
 
-/// Combines this rank's value and its children's partial results into the target. The children, in
-/// rank order, use put numbers from 0 on; the next number is the parent's credit.
+/// Combines this rank's value and its children's partial results into the target. Child i has put
+/// number i; its parent gives it credits by number `children_max`.
 inline void combine_up(BlockWriter& writer, const patterns::TreePlace& place,
                        const plan::Block& target) {
     std::vector<plan::Block> operands{writer.input(0)};

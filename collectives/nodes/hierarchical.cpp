@@ -59,8 +59,7 @@ constexpr VectorName kPartial{plan::Buffer::scratch};
 /// A part of a composed call, and the ranks that run it.
 struct PartCall {
     Callers callers = Callers::nodes;
-    /// Parameter that names the algorithm; unused by local steps.
-    PartName part = PartName::node;
+    PartName part = PartName::node;  ///< names the algorithm; unused by local steps
     VectorName input;
     VectorName output;
     Data data = Data::whole;
@@ -78,8 +77,7 @@ struct Composed {
     std::string_view net_default = "binomial";
     std::string_view net_tries = "(flat)";   ///< values that tests try
     std::string_view net_variants = "flat";  ///< specs of `net` worth a prediction
-    /// Collective that distributes the result on a node; may be empty.
-    std::string_view down = "";
+    std::string_view down = "";  ///< collective that distributes the result on a node, if any
     std::span<const PartCall> calls = {};  ///< in their order; empty for scans
     std::string_view node_default = "flat";
     std::string_view node_large = "binomial";  ///< tried if a node has over 4 ranks
@@ -292,7 +290,7 @@ base::Result<LocalTransfer> local_transfer_of(const Composed& entry, const Algor
 }
 
 /// Fails if a part uses buffers in place whose blocks may have gaps between them.
-base::Result<void> check_memory(const PartSpecs& parts, const GenerateRequest& request) {
+base::Result<void> reject_gaps(const PartSpecs& parts, const GenerateRequest& request) {
     if (request.counts.empty()) return base::Done{};
     for (const Named* part : {&parts.node, &parts.down})
         if (part->algorithm != nullptr && part->algorithm->properties_of(part->spec).direct)
@@ -313,30 +311,32 @@ std::vector<PartCall> calls_of(const Composed& entry, bool at_root) {
     return calls;
 }
 
-/// Returns the calls of a scan or exscan. Ranks run different calls of the list
-/// (`takes_part`). In an exscan, a leader's kPartial has its node's result until `net` replaces it.
+/// Returns the calls of a scan or exscan. Ranks run different calls of the list (`takes_part`, the
+/// last column). In an exscan, a leader's kPartial has its node's result until `net` replaces it.
 std::vector<PartCall> calls_of_scan(const Composed& entry, const Groups& groups) {
     using enum Callers;
     using enum PartName;
+    constexpr bool kCopies = false;
+    constexpr bool kCombines = true;
     const bool last = groups.leads();
     const bool first = groups.local() == 0;
     const bool later = groups.node() > 0;
     if (entry.traits().contribution == Contribution::up_to_own)
         return {{nodes, node, kInput, kOutput},
                 {leaders, net, kOutput, kPartial},
-                {nodes, down, kPartial, kPartial, Data::whole, false, later},
-                {local_step, node, kPartial, kOutput, Data::whole, true, later}};
+                {nodes, down, kPartial, kPartial, Data::whole, kCopies, later},
+                {local_step, node, kPartial, kOutput, Data::whole, kCombines, later}};
     // In place, the last rank's output is its input, which is needed for the node's sum.
     const VectorName own = last ? kBefore : kOutput;
     const VectorName received = first && !last ? kOutput : kPartial;
     return {{nodes, node, kInput, own},
-            {local_step, node, kInput, kPartial, Data::whole, false, last},
-            {local_step, node, kBefore, kPartial, Data::whole, true, last && !first},
+            {local_step, node, kInput, kPartial, Data::whole, kCopies, last},
+            {local_step, node, kBefore, kPartial, Data::whole, kCombines, last && !first},
             {leaders, net, kPartial, kPartial},
-            {nodes, down, kPartial, received, Data::whole, false, later},
-            {local_step, node, kBefore, kOutput, Data::whole, false, last && !first},
-            {local_step, node, kPartial, kOutput, Data::whole, true, later && !first},
-            {local_step, node, kPartial, kOutput, Data::whole, false, later && first && last}};
+            {nodes, down, kPartial, received, Data::whole, kCopies, later},
+            {local_step, node, kBefore, kOutput, Data::whole, kCopies, last && !first},
+            {local_step, node, kPartial, kOutput, Data::whole, kCombines, later && !first},
+            {local_step, node, kPartial, kOutput, Data::whole, kCopies, later && first && last}};
 }
 
 base::Result<plan::SplicePart> part_of(const PartCall& call, const PartSpecs& parts,
@@ -379,16 +379,13 @@ base::Result<plan::Program> generate_hierarchical(const Composed& entry, const A
     GenerateRequest request = asked;
     const auto transfer = WEFT_TRY(local_transfer_of(entry, spec, request));
     const auto parts = WEFT_TRY(parts_of(entry, spec, transfer));
-    WEFT_TRY(check_memory(parts, request));
+    WEFT_TRY(reject_gaps(parts, request));
     const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
     request.segments =
         as_u32(std::min<std::uint64_t>(std::uint64_t{segments} * parts.segments, kSegmentsMax));
     plan::Program header = program_header(entry.collective, spec, request);
     request.root = header.root;
-    if (entry.traits().has_data() && request.elements == 0) {
-        header.units = 0;
-        return header;
-    }
+    if (header.units == 0) return header;
     const Groups groups(request, entry.scans() ? Leader::last : Leader::first);
     if (request.ordered && entry.traits().reduces() && !groups.layout().contiguous())
         return base::fail(Status::argument,
@@ -410,7 +407,7 @@ Properties default_properties(const Composed& entry) {
 
 Properties properties_for(const Composed& entry, const AlgorithmSpec& spec) {
     Properties properties = default_properties(entry);
-    const auto transfer = local_transfer(spec, 0);
+    const auto transfer = local_transfer(spec, 0);  // near=auto: put
     if (!transfer) return properties;
     const auto parts = parts_of(entry, spec, *transfer);
     if (!parts) return properties;
@@ -425,7 +422,7 @@ Properties properties_for(const Composed& entry, const AlgorithmSpec& spec) {
     return properties;
 }
 
-/// Returns specs with trees for large nodes, and with other algorithms for the network.
+/// Returns specs with each algorithm of net_variants; on large nodes also with node_large.
 std::vector<std::string> variants_of(const Composed& entry, const CandidateRequest& request) {
     std::vector<std::string> specs;
     for (const std::string_view net : base::split_list(entry.net_variants)) {
