@@ -5,17 +5,17 @@
 // Idea     Rank p holds a partial result of each block p + k, where k runs over the elements of a
 //          group on the ranks. A step halves the number N of elements along one axis of the group.
 //          A rank adds the upper half of its blocks to the lower half of the rank N/2 away. If N is
-//          odd, nothing is added to block k = 0 in that step. From then on it has contributions of
-//          other ranks (*lead*) than the other blocks (*regular*). After all steps each rank has
-//          one block of the result, and the steps are repeated backwards to distribute the blocks.
-//          To leave out the last r steps of the distribution, each rank fully reduces all blocks
-//          that it would receive in them.
+//          odd, nothing is added to block k = 0 in that step. From then on the parts of this block
+//          (*lead*) and of the others (*regular*) come from different ranks. After all steps each
+//          rank has one block of the result, and the steps are repeated backwards to distribute the
+//          blocks. To leave out the last r steps of the distribution, each rank fully reduces all
+//          blocks that it would receive in them.
 // Source   Kolmakov and Zhang, A generalization of the allreduce operation. On one axis, r = 0 is
 //          Bruck and Ho's and Traeff's circulant algorithm; r = ceil(log2 n) is Bar-Noy, Kipnis
 //          and Schieber's algorithm.
 // Rounds   2L - r. L = ceil(log2 n) on one axis, or the sum of ceil(log2 d) for axes of d ranks.
-// Bytes    In blocks of m/n on one axis: 2 (n-1) + (R-1)(L-1), at most n in a step. R = ceil(n /
-//          2^(L-r)) is the number of blocks that a rank fully reduces.
+// Bytes    On one axis 2 (n-1) + (R-1)(L-1) blocks, with n blocks in a buffer; at most n in a step.
+//          R = ceil(n / 2^(L-r)) is the number of blocks that a rank fully reduces.
 // Memory   Slots for arriving data; a scratch buffer for regular parts, another for r > 0
 //          and odd N.
 // Good for Any n without a fold: r = 0 for long buffers, r = L for short ones, others in between.
@@ -35,7 +35,7 @@ namespace {
 
 using plan::Block;
 using plan::Buffer;
-using List = std::vector<std::uint32_t>;  ///< numbers of blocks of the buffer
+using BlockNumbers = std::vector<std::uint32_t>;
 
 /// One cyclic factor of the group, of `size` elements. Neighbors along it are `stride` ranks apart.
 struct Axis {
@@ -73,7 +73,7 @@ class Generalized {
         results_ = held_before(repeated_);
         lead_.assign(size_, Buffer::input);
         regular_ = lead_;
-        read_.assign(2 * std::size_t{size_}, false);
+        in_put_.assign(2 * std::size_t{size_}, false);
     }
 
     void write() {
@@ -113,13 +113,14 @@ class Generalized {
 
     /// Returns the blocks of a box, shifted along an axis. Sender and receiver list them in
     /// the same order.
-    [[nodiscard]] List blocks(const Box& box, std::size_t axis, std::uint32_t shift = 0) const {
-        List list{0};
+    [[nodiscard]] BlockNumbers blocks(const Box& box, std::size_t axis,
+                                      std::uint32_t shift = 0) const {
+        BlockNumbers list{0};
         for (std::size_t along = 0; along < axes_.size(); ++along) {
             const std::uint32_t size = axes_[along].size;
             const std::uint32_t ahead = box[along].first + (along == axis ? shift : 0);
             std::uint32_t place = (own_[along] + ahead) % size;
-            List longer(list.size() * box[along].count);
+            BlockNumbers longer(list.size() * box[along].count);
             std::uint32_t* into = longer.data();
             for (std::uint32_t left = box[along].count; left > 0; place = 0) {
                 const std::uint32_t end = std::min(size, place + left);  // later blocks wrap around
@@ -155,7 +156,7 @@ class Generalized {
         const Box sent = widened(index, {step.left(), step.moved()});
         put(peer(step.axis, step.moved()), number, blocks(sent, step.axis), regular_);
         writer_->wait(peer(step.axis, size - step.moved()), number);
-        const List received = blocks(sent, step.axis, size - step.moved());
+        const BlockNumbers received = blocks(sent, step.axis, size - step.moved());
         // Values of lower ranks are the first operands, so that ranges without wrap are in order.
         const bool first = own_[step.axis] >= step.moved();
         if (step.count % 2 != 0) {
@@ -170,11 +171,11 @@ class Generalized {
 
     /// Adds received data in a step with even `count`, if lead and regular parts differ. If a block
     /// receives both a lead and a regular part, the data is copied to kArrived first.
-    void add_separately(std::size_t index, const List& received, bool first) {
+    void add_separately(std::size_t index, const BlockNumbers& received, bool first) {
         const HalvingStep& step = steps_[index];
         const auto number = as_u32(index);
-        const List leads = blocks(widened(index, {0, 1}), step.axis);
-        List others;
+        const BlockNumbers leads = blocks(widened(index, {0, 1}), step.axis);
+        BlockNumbers others;
         if (step.count > 2) others = blocks(widened(index, {1, step.left() - 1}), step.axis);
         std::vector<bool> is_lead(size_);
         for (const std::uint32_t block : leads) is_lead[block] = true;
@@ -199,7 +200,7 @@ class Generalized {
     /// Adds received data, in slot `number` or in kArrived, to the parts of the listed blocks.
     /// `first`: the received data is the first operand.
     template <class ShareOf>
-    void add(const List& list, std::uint32_t number, bool first, ShareOf share_of) {
+    void add(const BlockNumbers& list, std::uint32_t number, bool first, ShareOf share_of) {
         flush_before_write(list, [&](std::uint32_t block) {
             return share_of(block) == Share::regular ? Buffer::scratch : Buffer::output;
         });
@@ -245,7 +246,7 @@ class Generalized {
         sent[step.axis] = {step.left() - step.moved(), step.moved()};
         put(peer(step.axis, size - step.moved()), number, blocks(sent, step.axis), lead_);
         writer_->wait(peer(step.axis, step.moved()), number);
-        const List received = blocks(sent, step.axis, step.moved());
+        const BlockNumbers received = blocks(sent, step.axis, step.moved());
         flush_before_write(received, [](std::uint32_t) { return Buffer::output; });
         std::vector<Block> from;
         std::vector<Block> to;
@@ -260,12 +261,14 @@ class Generalized {
     // --- blocks --------------------------------------------------------------------------------
 
     /// Puts the listed blocks, each from its buffer in `buffers`.
-    void put(Rank to, std::uint32_t number, const List& list, const std::vector<Buffer>& buffers) {
+    void put(Rank to, std::uint32_t number, const BlockNumbers& list,
+             const std::vector<Buffer>& buffers) {
         std::vector<Block> source;
         for_each_run(list, &buffers, [&](std::uint32_t block, std::uint32_t count) {
             source.push_back(part(buffers[block], block, count));
-            std::fill_n(read_.begin() + static_cast<std::ptrdiff_t>(row(buffers[block]) + block),
-                        count, true);
+            std::fill_n(
+                in_put_.begin() + static_cast<std::ptrdiff_t>(put_index(buffers[block], block)),
+                count, true);
         });
         writer_->reserve_capacity(number, as_u32(list.size()));
         writer_->put(to, number, source);
@@ -273,18 +276,18 @@ class Generalized {
 
     /// Flushes puts that may still read blocks that are about to be overwritten.
     template <class TargetOf>
-    void flush_before_write(const List& list, TargetOf target_of) {
-        const auto is_read = [&](std::uint32_t block) {
-            return read_[row(target_of(block)) + block];
+    void flush_before_write(const BlockNumbers& list, TargetOf target_of) {
+        const auto is_in_put = [&](std::uint32_t block) {
+            return in_put_[put_index(target_of(block), block)];
         };
-        if (std::ranges::none_of(list, is_read)) return;
+        if (std::ranges::none_of(list, is_in_put)) return;
         writer_->flush();
-        read_.assign(read_.size(), false);
+        in_put_.assign(in_put_.size(), false);
     }
-    /// Returns the offset of a buffer's blocks in read_. Input and output share one range, because
+    /// Returns the index of a block in in_put_. Input and output have the same indices, because
     /// they may be the same memory.
-    [[nodiscard]] std::size_t row(Buffer buffer) const {
-        return buffer == Buffer::scratch ? size_ : 0;
+    [[nodiscard]] std::size_t put_index(Buffer buffer, std::uint32_t block) const {
+        return buffer == Buffer::scratch ? size_ + std::size_t{block} : block;
     }
     /// Returns blocks in a buffer; scratch means kRegular.
     [[nodiscard]] Block part(Buffer buffer, std::uint32_t block, std::uint32_t count = 1) const {
@@ -294,7 +297,8 @@ class Generalized {
     /// Calls visit(first, count) for runs of consecutive blocks of the list. With `buffers`, a run
     /// has blocks of one buffer only.
     template <class Visit>
-    static void for_each_run(const List& list, const std::vector<Buffer>* buffers, Visit visit) {
+    static void for_each_run(const BlockNumbers& list, const std::vector<Buffer>* buffers,
+                             Visit visit) {
         for (std::size_t first = 0; first < list.size();) {
             std::size_t next = first + 1;
             while (next < list.size() && list[next] == list[next - 1] + 1 &&
@@ -315,7 +319,7 @@ class Generalized {
     std::vector<Buffer> lead_;     ///< buffer of each block's lead part
     std::vector<Buffer> regular_;  ///< buffer of each block's regular part
     bool separate_ = false;        ///< leads and regular parts differ
-    std::vector<bool> read_;       ///< blocks that puts since the last flush() read
+    std::vector<bool> in_put_;     ///< blocks that puts since the last flush() may read
 };
 
 std::vector<std::uint32_t> prime_factors(std::uint32_t number) {

@@ -25,11 +25,12 @@
 //          and for the buffer.
 // Good for Long buffers on nodes with several ranks, if one rank cannot saturate the network.
 // Holds    Rank order if nodes hold consecutive ranks. One rank combines each part, so results are
-//          bit-identical. Synchronizing: in a pipeline a slot is reused only after every rank has
-//          entered the piece before the last. A block has the same number on its whole path around
-//          the ring (kShared). Put numbers: one for each local rank (inputs), one for each node
-//          (parts to combine), one for each block (finished data), done signals. In place, a rank
-//          overwrites its input only after the port that combined it has exposed the result.
+//          bit-identical. Synchronizing: in a pipeline, the data that a rank has received shows
+//          that a slot was read before the rank puts to it again. A block has the same number on
+//          its whole path around the ring (kShared). Put numbers: one for each local rank (inputs),
+//          one for each node (parts to combine), one for each block (finished data), done signals.
+//          In place, a rank overwrites its input only after the port that combined it has exposed
+//          the result.
 // Next     ../generate/node_position.hpp for ports; ../transfer.hpp; ../generate/blocks.hpp.
 #include <algorithm>
 

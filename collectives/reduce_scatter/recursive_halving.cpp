@@ -69,6 +69,7 @@ class RecursiveHalving {
                      list_of({.halves = even ? second_half : first_half}, Home::value));
         writer_->wait(other, kFold);
         combine({.halves = own}, kFold, !even, Home::scratch);
+        in_scratch_ = true;
     }
 
     void halve(std::uint32_t number) {
@@ -81,15 +82,14 @@ class RecursiveHalving {
                 if (!sent.empty())
                     writer_->put(rank_of(other, halves), slot + place_of(halves), sent);
             }
-            const bool was_in_scratch = in_scratch_;
             for (const Halves halves : messages) {
                 const Residue kept{number, 2 * bit, halves};
                 if (list_of(kept, Home::value).empty()) continue;
                 writer_->wait(rank_of(other, halves), slot + place_of(halves));
-                in_scratch_ = was_in_scratch;
                 combine(kept, slot + place_of(halves), other < number,
                         2 * bit == power_ ? Home::result : Home::scratch);
             }
+            in_scratch_ = true;
         }
     }
     /// Returns the halves in each message between two numbers.
@@ -102,7 +102,7 @@ class RecursiveHalving {
         return halves == second_half ? 1 : 0;
     }
 
-    /// Combines received blocks with this rank's. `before`: the sender's values are first.
+    /// Combines received blocks with this rank's blocks. `before`: received blocks are first.
     void combine(const Residue& residue, std::uint32_t slot, bool before, Home home) {
         const std::vector<Block> received = list_of(residue, Home::slot, slot);
         const std::vector<Block> own = list_of(residue, Home::value);
@@ -110,11 +110,11 @@ class RecursiveHalving {
         const std::vector<Block>& second = before ? own : received;
         operands.insert(operands.end(), second.begin(), second.end());
         writer_->reduce_lists(list_of(residue, home), operands);
-        in_scratch_ = true;
     }
 
-    /// Returns at most three blocks: of first or second ranks of pairs, and of ranks without a
-    /// pair, which are in the first half if their number is below border_.
+    /// Returns the blocks of a residue as at most three strided blocks: of the even ranks of pairs,
+    /// of their odd ranks, and of ranks without a pair. The latter are in the first half if their
+    /// number is below border_.
     [[nodiscard]] std::vector<Block> list_of(const Residue& residue, Home home,
                                              std::uint32_t slot = 0) const {
         const std::uint32_t distance = residue.distance;
