@@ -98,6 +98,7 @@ class BareEndpoint {
     }
 
     void open_all(fi_info& info) {
+        constexpr std::uint64_t kRequestedKey = 77;  // any value; providers may choose another
         const auto open = [](auto& handle, const char* call, auto open_call) {
             auto* opened = handle.get();
             require(open_call(&opened), call);
@@ -124,7 +125,7 @@ class BareEndpoint {
         require(fi_enable(endpoint_.get()), "fi_enable");
         open(region_, "fi_mr_reg", [&](auto** to) {
             return fi_mr_reg(domain_.get(), buffer_.data(), buffer_.size(),
-                             FI_WRITE | FI_REMOTE_WRITE, 0, 77, 0, to, nullptr);
+                             FI_WRITE | FI_REMOTE_WRITE, 0, kRequestedKey, 0, to, nullptr);
         });
         if (!found_.grant.endpoint_registration) return;
         require(fi_mr_bind(region_.get(), &endpoint_->fid, 0), "fi_mr_bind");

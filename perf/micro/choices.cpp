@@ -114,15 +114,15 @@ Rank draw_team(Numbers& numbers, const CostSet& set, std::uint64_t large_percent
     return set.name == std::string_view("memory") ? 1 : nodes;
 }
 
-/// Sets the most crowded host. In half of the calls it has a processor for each rank.
+/// Draws the most oversubscribed host. In half of the calls it has a processor for each rank.
 void draw_host(Numbers& numbers, Rank nodes, DrawnCall& drawn) {
     plan::Machine& machine = drawn.machine;
     const Rank on_node = (drawn.ranks + nodes - 1) / nodes;
     machine.host_ranks = machine.host_processors = on_node;
-    const std::uint64_t crowd = numbers.below(4);
-    if (crowd > 1) return;
+    const std::uint64_t kind = numbers.below(4);
+    if (kind > 1) return;
     machine.host_processors = std::max<Rank>(1, on_node / 4);
-    if (crowd == 1) return;
+    if (kind == 1) return;
     // A single host with two processors, or a processor for each node.
     machine.host_processors = drawn.ranks > kAllSimulated ? 1 : 2;
     if (drawn.ranks <= kAllSimulated) machine.host_ranks = drawn.ranks;
@@ -288,9 +288,10 @@ int main(int argument_count, char** arguments) {
         const std::string text =
             fmt::format("{}: {}: {}, best {} ({:.1f} us)", i, drawn.text, comparison.chosen,
                         comparison.best, plan::nanoseconds(comparison.best_time) * 1e-3);
-        const bool crowded = drawn.machine.oversubscribed();
+        const bool oversubscribed = drawn.machine.oversubscribed();
         for (const std::string& key :
-             {std::string("all"), std::string(crowded ? "shared processors" : "own processors"),
+             {std::string("all"),
+              std::string(oversubscribed ? "shared processors" : "own processors"),
               std::string(drawn.ranks > kAllSimulated ? "1000 and more ranks" : "up to 130")})
             regrets[key].add(comparison.regret(), text);
         times.add(comparison.milliseconds, text);

@@ -5,8 +5,8 @@
 //          exact sum, a gather with a sum in ascending order, and a binned sum. Rank 0 prints
 //          medians. Then it times local sums of an array.
 //          Usage: weft run -n 2 -- perf_exact_sums [--rounds R] [--values V]
-// Holds    Values have random signs and magnitudes from 2^-20 to 1. The binned sum rounds values to
-//          multiples of three powers of two below the largest magnitude, whose sums are exact.
+// Holds    Values have random signs and magnitudes from 2^-20 to 2^-4. The binned sum rounds values
+//          to multiples of three powers of two below the largest magnitude, whose sums are exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ double seconds_of(const std::function<void()>& body) {
 void print_medians(bool prints, const std::string& name, int rounds,
                    const std::vector<std::function<void()>>& bodies) {
     std::vector<std::vector<double>> samples(bodies.size());
-    for (int round = -rounds / 10 - 1; round < rounds; ++round)
+    for (int round = -rounds / 10 - 1; round < rounds; ++round)  // rounds below 0 warm up
         for (std::size_t i = 0; i < bodies.size(); ++i) {
             const double seconds = seconds_of(bodies[i]);
             if (round >= 0) samples[i].push_back(seconds * 1e6);
@@ -123,7 +123,7 @@ void measure(Team team, int rounds, std::size_t values) {
     }
     if (!prints) return;
     volatile double kept = 0;
-    for (const bool wide : {false, true}) {
+    for (const bool wide : {false, true}) {  // wide: exponents from about -1000 to 1000
         std::vector<double> array(values);
         for (std::size_t i = 0; i < values; ++i)
             array[i] = std::ldexp(drawn(i), wide ? static_cast<int>(i * 7 % 1990) - 990 : 0);

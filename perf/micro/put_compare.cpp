@@ -38,7 +38,8 @@ using weft::micro::fail;
 
 constexpr std::size_t kBytesMax = std::size_t{1} << 20;
 constexpr std::size_t kWindowBytesMax = std::size_t{16} << 20;
-constexpr int kTurns = 500;  ///< round trips in a round; a tenth above 4096 bytes
+constexpr std::size_t kDataOffset = 64;  ///< start of the data after the flag's cache line
+constexpr int kTurns = 500;              ///< round trips in a round; a tenth above 4096 bytes
 constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
 
 std::size_t window_of(std::size_t bytes) {
@@ -58,9 +59,9 @@ class Weft final : public Side {
   public:
     explicit Weft(weft::Team world)
         : world_(world),
-          memory_(world, 64 + kBytesMax),
+          memory_(world, kDataOffset + kBytesMax),
           flag_(static_cast<std::uint64_t*>(memory_.data())),
-          data_(static_cast<std::byte*>(memory_.data()) + 64),
+          data_(static_cast<std::byte*>(memory_.data()) + kDataOffset),
           source_(kBytesMax) {
         *flag_ = 0;
         world.barrier();
@@ -99,7 +100,7 @@ class Copy final : public Side {
   public:
     explicit Copy(weft::Team world)
         : rank_(world.rank()),
-          memory_(world, 64 + kBytesMax),
+          memory_(world, kDataOffset + kBytesMax),
           own_flag_(static_cast<std::uint64_t*>(memory_.data())),
           peer_memory_(static_cast<std::byte*>(world.ptr(memory_.data(), 1 - rank_))),
           source_(kBytesMax) {
@@ -116,7 +117,7 @@ class Copy final : public Side {
         ++turn_;
         if (rank_ == 1) return await();
         for (std::size_t i = 0; i < puts; ++i) {
-            std::memcpy(peer_memory_ + 64, source_.data(), bytes);
+            std::memcpy(peer_memory_ + kDataOffset, source_.data(), bytes);
             // Without the fence, the compiler could omit all copies but the last.
             std::atomic_signal_fence(std::memory_order_seq_cst);
         }
@@ -125,7 +126,7 @@ class Copy final : public Side {
 
   private:
     void send(std::size_t bytes) {
-        if (bytes > sizeof turn_) std::memcpy(peer_memory_ + 64, source_.data(), bytes);
+        if (bytes > sizeof turn_) std::memcpy(peer_memory_ + kDataOffset, source_.data(), bytes);
         set_flag();
     }
     void set_flag() {
@@ -137,7 +138,7 @@ class Copy final : public Side {
     }
 
     Rank rank_;
-    weft::Memory memory_;      ///< a flag, and data from offset 64 on
+    weft::Memory memory_;      ///< a flag, and data from kDataOffset on
     std::uint64_t* own_flag_;  ///< last turn that the peer has announced
     std::byte* peer_memory_;   ///< the peer's memory_, mapped
     std::vector<std::byte> source_;
@@ -179,11 +180,7 @@ class Bare final : public Side, private BareEndpoint {
         if (got < 0) fail("completion with an error");
         for (ssize_t i = 0; i < got; ++i) {
             const auto& entry = entries[static_cast<std::size_t>(i)];
-            if ((entry.flags & FI_REMOTE_WRITE) != 0) {
-                ++arrived_;
-            } else {
-                --incomplete_;
-            }
+            (entry.flags & FI_REMOTE_WRITE) != 0 ? ++arrived_ : --incomplete_;
         }
     }
     void await() {
@@ -203,7 +200,7 @@ class Bare final : public Side, private BareEndpoint {
             },
             [&] { progress(); });
         if (bytes > inject_bytes_) ++incomplete_;
-        while (incomplete_ > 64) progress();
+        while (incomplete_ > contexts_.size() / 4) progress();
     }
     void announce(std::size_t bytes) {
         post_until_accepted(
@@ -295,11 +292,10 @@ int run(int rounds, bool json) {
     const bool one_node = runtime.nodes() == 1;
     Weft weft_side(world);
     std::unique_ptr<Side> bare;
-    if (one_node) {
+    if (one_node)
         bare = std::make_unique<Copy>(world);
-    } else {
+    else
         bare = std::make_unique<Bare>(world, runtime.provider());
-    }
     bare->ping(8);  // connects
     weft_side.ping(8);
     const std::string against = one_node ? "memcpy" : "libfabric " + runtime.provider();

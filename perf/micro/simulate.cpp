@@ -42,7 +42,7 @@ struct SimulatedCall {
     Rank ranks;
 };
 
-const std::string kMillion = "a4,a4,a4,a5,a5,a5,a5,a5,a5";  ///< a schedule of 10^6 ranks
+const std::string kMillionRanks = "a4,a4,a4,a5,a5,a5,a5,a5,a5";  ///< a schedule
 
 lab::SimulationInputs inputs(plan::Time noise) {
     lab::SimulationInputs settings;
@@ -141,7 +141,7 @@ struct Case {
 };
 
 std::vector<Case> make_cases() {
-    const SimulatedCall million{"allreduce", kMillion, 1'000'000};
+    const SimulatedCall million{"allreduce", kMillionRanks, 1'000'000};
     return {
         {"structured, 10^6 ranks, noise", 0.1, structured(million, 50'000)},
         {"structured, 10^6 ranks", 0.1, structured(million)},
@@ -184,10 +184,9 @@ int main(int argument_count, char** arguments) {
     Json rows = Json::array();
     const std::string machine =
         fmt::format("{}, {} threads", processor(), std::thread::hardware_concurrency());
-    if (!json) {
+    if (!json)
         fmt::print("{}\n{:44} {:>10} {:>10} {:>8} {:>14} {:>14} {:>10}\n", machine, "case",
                    "least s", "median s", "goal s", "messages", "waits", "M/s");
-    }
     for (const Case& timed_case : make_cases()) {
         if (std::string_view(timed_case.name).find(name_part) == std::string_view::npos) continue;
         std::vector<double> seconds;

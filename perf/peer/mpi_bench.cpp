@@ -74,8 +74,8 @@ void declare(weft::lab::CommandLine& line, Options& options) {
     line.flag("--json", options.json, "One JSON object on stdout");
 }
 
-/// Returns the problem with the type and the operation; empty if they are valid.
-std::string check_call(Options& options) {
+/// Sets collective, type and operation of the call. Returns the problem; empty if they are valid.
+std::string complete_call(Options& options) {
     const auto type = weft::base::parse_type(options.type);
     if (!type) return type.failure().within("--type").text;
     const auto op = weft::base::parse_op(options.op);
@@ -88,15 +88,17 @@ std::string check_call(Options& options) {
     return traits_of(options).reduces() ? weft::peer::reason_of_refusal(*type, *op) : std::string();
 }
 
-/// Returns the problem with the values of the options; empty if they are valid.
+/// Sets the members that follow from texts. Returns the problem; empty if the options are valid.
 std::string complete(Options& options, int size) {
-    if (std::string problem = check_call(options); !problem.empty()) return problem;
+    if (std::string problem = complete_call(options); !problem.empty()) return problem;
     auto bytes = weft::base::parse_bytes_list(options.bytes_text);
     if (!bytes) return bytes.failure().within("--bytes").text;
     const std::size_t element = weft::base::size_of(options.call.type);
     for (const std::uint64_t value : *bytes)
         if (value % element != 0 || value / element > 0x7fffffff)
-            return fmt::format("--bytes: {} is not a multiple of {}, or too large", value, element);
+            return fmt::format(
+                "--bytes: {}, expected a multiple of {} with at most 2^31 - 1 elements", value,
+                element);
     if (options.call.collective == Collective::barrier) *bytes = {0};
     if (options.call.root < 0 || options.call.root >= size)
         return fmt::format("--root: {} is not a rank from 0 to {}", options.call.root, size - 1);

@@ -3,8 +3,8 @@
 // while they wait.
 //
 // Idea     MPICH spins in ucp_worker_progress(). If ranks outnumber processors, each wait then
-//          takes some milliseconds, until the kernel preempts the spinning rank, which dominates
-//          every measured time. This library yields after each call without progress.
+//          takes some milliseconds, until the kernel preempts the spinning rank. Such waits
+//          dominate all measured times. This library yields after each call without progress.
 // Holds    perf/compare preloads it only if ranks outnumber processors; otherwise it would slow the
 //          peer by at least 0.2 us in each call.
 // Next     docs/performance.md.

@@ -22,7 +22,7 @@ typedef struct { /* each word in its own cache line */
     uint64_t signal_word;
     char large[kLarge];
 } memory;
-static memory* shared; /* not static: access to static variables differs most between libraries */
+static memory* shared; /* allocated: access to static variables differs most between libraries */
 static long source_word = 5;
 static char source[kLarge];
 static long sync_words[2][SHMEM_BCAST_SYNC_SIZE];

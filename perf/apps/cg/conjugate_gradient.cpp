@@ -57,7 +57,7 @@ Solution solve(weft::Team team, DistributedMatrix& matrix, std::span<const doubl
     return solution;
 }
 
-/// As in the literature: r is the residual, p the direction, q = A p; rr and pq are dot products.
+/// Letters as in the literature: r is the residual, p the direction, q = A p.
 Solution solve_serially(const SparseRows& matrix, std::span<const double> b,
                         const SolverOptions& options) {
     std::vector<double> x(b.size(), 0.0);

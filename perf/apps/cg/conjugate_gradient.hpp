@@ -25,7 +25,7 @@ struct SolverOptions {
 };
 
 struct Solution {
-    std::vector<double> x;  ///< this rank's block
+    std::vector<double> x;  ///< this rank's block; all elements if solved serially
     int iterations = 0;
     bool converged = false;
     bool definite = true;  ///< false if an iteration showed that A is not positive definite

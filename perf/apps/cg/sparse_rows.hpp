@@ -14,7 +14,7 @@ namespace apps {
 /// Rows in compressed form. Columns are columns of the matrix, or indices of a vector that the user
 /// of the rows defines.
 struct SparseRows {
-    std::vector<std::size_t> starts{0};  ///< index of each row's first entry, then their number
+    std::vector<std::size_t> starts{0};  ///< index of each row's first entry; the number of entries
     std::vector<std::int64_t> columns;   ///< column of each entry, ascending in each row
     std::vector<double> values;          ///< value of each entry
 

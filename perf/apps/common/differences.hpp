@@ -30,7 +30,7 @@ inline void require_same_length(std::span<const double> result, std::span<const 
     return different;
 }
 
-/// Returns the largest difference of two elements, relative to the largest expected element.
+/// Returns the largest difference of two elements, relative to the largest element of `serial`.
 /// Returns infinity if any element is NaN, so that the result exceeds any tolerance.
 [[nodiscard]] inline double relative_difference(std::span<const double> result,
                                                 std::span<const double> serial) {

@@ -4,13 +4,14 @@
 // usage: halo [ROWS COLUMNS STEPS]      cells of each rank's block; default 12 20 10
 //
 // Idea     A block has a frame for the edges of its neighbors: north and south in the team of the
-//          rank's column, west and east in the team of its row. After each step a rank puts its
+//          rank's column, west and east in the team of its row. Before each step a rank puts its
 //          edges into the frames of the neighbors. Columns are put with a stride. A signal for each
-//          side has the number of the step.
+//          side counts the steps.
 // Why      Two copies of the block, for even and odd steps, suffice without a barrier. A neighbor
 //          puts the edges of step t + 2 after it has received this rank's edges of step t + 1. This
 //          rank put these when it no longer read the copy of step t.
-// Holds    Rank 0 computes the torus alone and compares all cells. Exit status: 0 right, 1 wrong.
+// Holds    Rank 0 computes the torus alone and compares all cells. Exit status: 0 right, 1 wrong, 3
+//          a call of weft failed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <weft/weft.h>
@@ -48,7 +49,7 @@ static void compute(const torus* block, uint64_t step) {
                 7 * *cell(block, step, y, x + 1);
 }
 
-// Puts the edges of this step to the neighbors, and waits for theirs. A signal of step 0 is 1.
+// Puts the edges of this step to the neighbors, and waits for their edges.
 static void exchange(const torus* block, uint64_t step, weft_team* row, weft_team* column,
                      uint64_t* signals) {
     const uint64_t sent = step + 1;

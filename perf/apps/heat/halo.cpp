@@ -19,19 +19,19 @@ std::int64_t edge_length(const Area& area, Side side) {
     return side == Side::north || side == Side::south ? area.width : area.height;
 }
 
-/// Returns cell `index` of the edge on a side. `out`: 0 for the edge, 1 for the frame beyond it.
-double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_t out) {
+/// Returns cell `index` of the edge on a side, or with `beyond` = 1 of the frame beyond that edge.
+double& edge_cell(const Field& field, Side side, std::int64_t index, std::int64_t beyond) {
     switch (side) {
         case Side::north:
-            return field.at(-out, index);
+            return field.at(-beyond, index);
         case Side::south:
-            return field.at(field.area().height - 1 + out, index);
+            return field.at(field.area().height - 1 + beyond, index);
         case Side::west:
-            return field.at(index, -out);
+            return field.at(index, -beyond);
         case Side::east:
             break;
     }
-    return field.at(index, field.area().width - 1 + out);
+    return field.at(index, field.area().width - 1 + beyond);
 }
 
 std::vector<Side> sides_with(const std::array<weft::Rank, 4>& neighbor_at) {
@@ -48,13 +48,13 @@ weft::Neighbors neighborhood_of(weft::Rank members, const std::array<weft::Rank,
     return {members, ranks, ranks};
 }
 
-/// Calls visit(cell) for the edge cells of `sides` in order; `out` as in edge_cell().
+/// Calls visit(cell) for the edge_cell() of each index, side by side.
 template <class Visit>
-void for_each_edge_cell(const Field& field, const std::vector<Side>& sides, std::int64_t out,
+void for_each_edge_cell(const Field& field, const std::vector<Side>& sides, std::int64_t beyond,
                         Visit visit) {
     for (const Side side : sides)
         for (std::int64_t i = 0; i < edge_length(field.area(), side); ++i)
-            visit(edge_cell(field, side, i, out));
+            visit(edge_cell(field, side, i, beyond));
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ std::vector<double> compute_serially(const Options& options) {
     std::vector<double> other(whole.framed_cells());
     Field current(whole, memory);
     Field next(whole, other);
-    current.begin();
-    next.begin();  // sets the frame; the steps compute all other cells
+    current.initialize();
+    next.initialize();  // for the frame; the steps compute all other cells
     for (std::uint64_t step = 0; step < options.steps; ++step) {
         next.step(current, 0, options.rows, 0, options.columns);
         std::swap(current, next);
@@ -196,8 +196,8 @@ Check work(apps::Job& job, const Options& options) {
     const std::span<double> cells = memory.as<double>();
     Field current(area, cells);
     Field next(area, other);
-    current.begin();
-    next.begin();
+    current.initialize();
+    next.initialize();
 
     world.barrier();
     const apps::Stopwatch watch;

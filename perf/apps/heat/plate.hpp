@@ -45,7 +45,7 @@ class Field {
 
     /// Sets the initial values of plate and frame. No cell is the mean of its neighbors, so all
     /// cells change from the first step on. Late or misplaced data then changes the result.
-    void begin() const {
+    void initialize() const {
         for (std::int64_t row = -1; row <= area_.height; ++row) {
             for (std::int64_t column = -1; column <= area_.width; ++column) {
                 const std::int64_t r = area_.row + row + 1;

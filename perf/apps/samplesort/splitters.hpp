@@ -2,12 +2,12 @@
 // splitters.hpp - cuts the sorted records of all ranks into shares, one for each rank.
 //
 // Idea     Each rank provides evenly spaced samples of its sorted records. All samples are sorted,
-//          and every n-th becomes a splitter. A sample is a key, followed by the record's position
-//          in the input as a big-endian number. So bytes compare in the order of (key, position).
+//          and evenly spaced ones become splitters. A sample is a key, followed by the record's
+//          position in the input as a big-endian number. So bytes compare in the order of (key,
+//          position).
 // Why      Positions make all samples differ, so records with equal keys are also divided evenly.
 //          They keep their order, because lower ranks have earlier positions.
-// Holds    With s samples of each rank, a share has at most about total / ranks + total / s
-//          records.
+// Holds    With n ranks and s samples of each, a share has at most about 1/n + 1/s of all records.
 // Next     Shi and Schaeffer, Parallel Sorting by Regular Sampling (1992), for the method.
 #pragma once
 

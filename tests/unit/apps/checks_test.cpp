@@ -81,7 +81,7 @@ std::vector<double> heat(std::int64_t parts, Exchange exchange, int steps) {
         for (std::vector<Field>* fields : {&now, &next}) {
             memory.emplace_back(area.framed_cells());
             fields->emplace_back(area, memory.back());
-            fields->back().begin();
+            fields->back().initialize();
         }
     }
     for (int step = 0; step < steps; ++step) {
