@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""plots - the other drawings of docs/performance.md: summary, puts and start-up.
+"""plots - drawings of docs/performance.md: summary, puts and start-up here, collectives by page.py.
 
 Holds    Text stays text in the SVG, and equal results give equal bytes. A drawing without data is not made.
 """

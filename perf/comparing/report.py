@@ -26,7 +26,7 @@ def percent(value, digits=0):
     return "-" if value is None else f"{100 * value:.{digits}f} %"
 
 
-def figures(value):
+def three_digits(value):
     """Formats a value with three significant digits and without an exponent."""
     return f"{decimal.Decimal(f'{value:.3g}'):f}"
 
@@ -211,7 +211,7 @@ def detection(results):
 def puts_part(found):
     rows = [[format_bytes(row["bytes"]), format_number(row["put_us"], 3), format_number(row["bare_put_us"], 3),
              format_number(row["put_ratio"]), format_number(row["window_us"], 4), format_number(row["bare_window_us"], 4),
-             format_number(row["window_ratio"]), figures(row["bytes"] / row["window_us"] / 1000)]
+             format_number(row["window_ratio"]), three_digits(row["bytes"] / row["window_us"] / 1000)]
             for row in found["rows"]]
     return [f"Against {found['against']}; medians of {found['rounds']} rounds.", "",
             *table(("bytes", "put us", "bare us", "ratio", "in a window us", "bare us", "ratio", "GB/s"), rows)]
@@ -229,7 +229,7 @@ def puts(results):
 def startup_part(found):
     rows = [[str(row["ranks"]), str(row["nodes"]), format_number(row["total_s"], 3),
              *(seconds(row["phases_s"][name]) for name in ("launch", "join", "network")),
-             figures(row["phases_s"]["barrier"] * 1000), format_number(row["pss_bytes"] / 2**20),
+             three_digits(row["phases_s"]["barrier"] * 1000), format_number(row["pss_bytes"] / 2**20),
              format_number(row["segment_touched_bytes"] / 2**10, 0)] for row in found["rows"]]
     lines = table(("ranks", "nodes", "total s", "launch s", "join s", "network s", "first barrier ms",
                    "memory of a rank MiB", "touched put targets KiB"), rows)
@@ -268,7 +268,7 @@ def simulator(results):
     found = results.get("simulate")
     if found is None:
         return lines + not_measured("simulate")
-    rows = [[row["case"], figures(row["least_s"]), figures(row["median_s"]),
+    rows = [[row["case"], three_digits(row["least_s"]), three_digits(row["median_s"]),
              f"{row['goal_s']:g}" if row["goal_s"] > 0 else "", str(row["messages"]),
              "missed" if 0 < row["goal_s"] < row["least_s"] else ""] for row in found["rows"]]
     return [*lines, *by_command("simulate", found), f"{found['machine']}; one core.", "",

@@ -39,7 +39,7 @@ class Cell:
 
 def make_cells(options):
     """Returns a cell for each collective and each shape of a job (numbers of ranks and of nodes)."""
-    shapes = [shape for shape in options.shapes if shape[1] <= shape[0]]
+    shapes = [(ranks, nodes) for ranks, nodes in options.shapes if nodes <= ranks]
     for ranks, nodes in options.shapes:
         if nodes > ranks:
             report(f"skipped: {ranks} ranks cannot have {nodes} nodes")

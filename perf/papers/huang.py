@@ -7,7 +7,7 @@ from figure import Figure, Made, PUBLISHED
 from plot import Axis, Panel, Series, drawing, sizes
 
 TITLE = "Huang et al.: PiP-MColl"
-EACH = 18  # ranks of a node
+PER_NODE = 18  # ranks of a node
 COLLECTIVES = ("scatter", "allgather", "allreduce")
 KINDS = ("multi-object", "single-object", "flat")  # see kind_of()
 COLUMNS = ("collective", "nodes", "bytes", *(f"{kind}_us" for kind in KINDS), *KINDS)
@@ -26,8 +26,8 @@ def kind_of(algorithm):
 def predicted(weft, cells):
     """Returns a Call for each (collective, nodes, bytes). Long allreduces are simulated, because their predictions
     follow only a few ranks of large teams."""
-    answers = weft.all([("explain", collective, "--ranks", nodes * EACH, "--nodes", nodes, "--hosts", nodes,
-                         "--processors", EACH, "--bytes", size, "--params", PUBLISHED / "huang_machine.txt",
+    answers = weft.all([("explain", collective, "--ranks", nodes * PER_NODE, "--nodes", nodes, "--hosts", nodes,
+                         "--processors", PER_NODE, "--bytes", size, "--params", PUBLISHED / "huang_machine.txt",
                          "--type", "int32")
                         for collective, nodes, size in cells])
     calls = [Call(*cell, {}) for cell in cells]
@@ -37,8 +37,8 @@ def predicted(weft, cells):
                                  Timed(candidate["algorithm"], candidate["predicted_us"]))
     long = [(call, algorithm) for call in calls if call.collective == "allreduce" and call.bytes >= 32768
             for algorithm in sorted({*(timed.algorithm for timed in call.best.values()), "multi-object-large"})]
-    answers = weft.all([("simulate", "allreduce", "--algorithm", algorithm, "--ranks", call.nodes * EACH, "--layout",
-                         f"{EACH}x{call.nodes}", "--bytes", call.bytes, "--params", PUBLISHED / "huang_machine.txt",
+    answers = weft.all([("simulate", "allreduce", "--algorithm", algorithm, "--ranks", call.nodes * PER_NODE, "--layout",
+                         f"{PER_NODE}x{call.nodes}", "--bytes", call.bytes, "--params", PUBLISHED / "huang_machine.txt",
                          "--type", "int32") for call, algorithm in long])
     simulated = [(call, Timed(algorithm, answer["makespan_ns"] / 1000))
                  for (call, algorithm), answer in zip(long, answers)]
@@ -125,7 +125,7 @@ def stated(weft, quick):
     rows = [(f"{call.collective} {sizes(call.bytes)}", value, *(round(gain(call, kind), 2) for kind in KINDS[1:]))
             for (*_, value), call in zip(STATED, calls)]
     return Made(("call", "paper", "single / multi", "flat / multi"), rows,
-                f"Gain of the best multi-object algorithm over the best others, on {nodes} nodes of {EACH} ranks.", shown=len(rows))
+                f"Gain of the best multi-object algorithm over the best others, on {nodes} nodes of {PER_NODE} ranks.", shown=len(rows))
 
 
 def formulas(weft, quick):

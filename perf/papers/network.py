@@ -57,7 +57,7 @@ def job(folder, prefix, ranks, *command, provider="tcp;ofi_rxm"):
             f"IN_NETWORK={prefix}", "-x", f"WEFT_PROVIDER={provider}", "--", weft, *command)
 
 
-def factors_of(ranks):
+def factorisations_of(ranks):
     """Returns the factorisations of `ranks`, smaller factors first."""
     found = []
 
@@ -70,6 +70,16 @@ def factors_of(ranks):
 
     divide(ranks, 2, [])
     return found
+
+
+def schedules_of(ranks):
+    """Returns recursive doubling, then the other schedules in which all ranks take part in every stage."""
+    doubling = ["recursive-doubling"] * (ranks & (ranks - 1) != 0)  # on powers of two: the first factorisation
+    return doubling + [",".join(f"a{factor}" for factor in factors) for factors in factorisations_of(ranks)]
+
+
+def doubling_of(ranks):
+    return schedules_of(ranks)[0]
 
 
 def line_through(points):

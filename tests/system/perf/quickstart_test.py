@@ -92,7 +92,7 @@ class Figures(unittest.TestCase):
         row = {"blocking_us": 10.0, "computing_us": 15.0, "hidden_computing": 0.5, "sleeping_us": 120.0, "hidden_sleeping": -10.0}
         self.assertEqual(report.hidden(row, "computing"), "50 %")
         self.assertEqual(report.hidden(row, "sleeping"), "none (+100.0 us)")
-        self.assertEqual([report.figures(value) for value in (0.00153, 42.9, 3.0, 0.362)], ["0.00153", "42.9", "3", "0.362"])
+        self.assertEqual([report.three_digits(value) for value in (0.00153, 42.9, 3.0, 0.362)], ["0.00153", "42.9", "3", "0.362"])
         page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
         self.assertNotRegex(page, r"\| -\d+ % \||\| 0\.00 \|$")
 
