@@ -164,8 +164,7 @@ class ProgramWriter {
         if (request_.size == 1) return;
         const auto ranks = plan::as_u32(request_.size);
         for (std::uint32_t parallel = 0; parallel < request_.parallel_max; ++parallel)
-            for (std::uint32_t rank = 0; rank < ranks; ++rank)
-                builder_.reserve_capacity(2 * ranks * parallel + rank, 1);
+            builder_.reserve_capacities(2 * ranks * parallel, ranks, 1);
         builder_.reserve_slots(2 * ranks * request_.parallel_max);
     }
 

@@ -2,9 +2,9 @@
 // multi_object_bruck.cpp - allgather of short blocks in which all ranks of a node use the network.
 //
 // Idea     The ranks of a node exchange their blocks. In each round a node has the blocks of S
-//          nodes, itself and the next ones. Each port j, at the same time, receives the blocks that
-//          the node j*S ahead has, and shares them with its local peers. Then the node has the
-//          blocks of B*S nodes, with B = ports + 1. The last round fetches the rest. Long
+//          nodes, itself and the next ones. At the same time port j, counted from 1, receives the
+//          blocks that the node j*S ahead has, and shares them with its local peers. Then the node
+//          has the blocks of B*S nodes, with B = ports + 1. The last round fetches the rest. Long
 //          payloads are exposed to local peers instead of put: a rank's own block in its input,
 //          other blocks in the port's output.
 // Source   Huang et al., PiP-MColl, section III-A2, with corrections of the partner's rank and of
@@ -34,7 +34,6 @@ class NodeBruck {
         : writer_(writer),
           request_(request),
           here_(request),
-          others_(here_.others()),
           radix_(radix),
           in_place_(transfer == LocalTransfer::in_place),
           most_(as_u32(here_.layout.most())),
@@ -46,7 +45,7 @@ class NodeBruck {
         if (in_place_) peers_.share(own, writer_.input(own));
         writer_->copy(writer_.output(own), writer_.input(own));
         if (in_place_) {
-            for (const Rank peer : others_) copy_exposed(peer, as_u32(peer), 1);
+            for (const Rank peer : here_.others()) copy_exposed(peer, as_u32(peer), 1);
         } else {
             peers_.share(as_u32(here_.local), writer_.output(own));
             for (Rank peer = 0; peer < here_.count; ++peer)
@@ -85,7 +84,7 @@ class NodeBruck {
                     peers_.share(first, writer_.output(first, count));
                 });
             else
-                for (const Rank peer : others_)
+                for (const Rank peer : here_.others())
                     writer_->put(peer, shared(number, here_.local), blocks(mine), plan::kShared);
         }
         for (Rank port = 0; port + 1 < radix_; ++port) {
@@ -168,7 +167,6 @@ class NodeBruck {
     BlockWriter& writer_;
     const GenerateRequest& request_;
     NodePosition here_;
-    std::vector<Rank> others_;
     Rank radix_;
     bool in_place_;
     std::uint32_t most_;   ///< ranks of the largest node

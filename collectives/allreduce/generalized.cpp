@@ -102,7 +102,8 @@ class Generalized {
         return box;
     }
 
-    /// Returns held_before(step) for all of results_, limited to `along` on the step's axis.
+    /// Returns the blocks of held_before(step), on the step's axis only `along`, for each block
+    /// that the rank fully reduces (results_).
     [[nodiscard]] Box widened(std::size_t step, Extent along) const {
         Box box = held_before(step);
         box[steps_[step].axis] = along;
@@ -158,20 +159,20 @@ class Generalized {
         writer_->wait(peer(step.axis, size - step.moved()), number);
         const BlockNumbers received = blocks(sent, step.axis, size - step.moved());
         // Values of lower ranks are the first operands, so that ranges without wrap are in order.
-        const bool first = own_[step.axis] >= step.moved();
+        const bool received_first = own_[step.axis] >= step.moved();
         if (step.count % 2 != 0) {
-            add(received, number, first, [](std::uint32_t) { return Share::regular; });
+            add(received, number, received_first, [](std::uint32_t) { return Share::regular; });
             separate_ = true;
         } else if (!separate_) {
-            add(received, number, first, [](std::uint32_t) { return Share::both; });
+            add(received, number, received_first, [](std::uint32_t) { return Share::both; });
         } else {
-            add_separately(index, received, first);
+            add_separately(index, received, received_first);
         }
     }
 
     /// Adds received data in a step with even `count`, if lead and regular parts differ. If a block
     /// receives both a lead and a regular part, the data is copied to kArrived first.
-    void add_separately(std::size_t index, const BlockNumbers& received, bool first) {
+    void add_separately(std::size_t index, const BlockNumbers& received, bool received_first) {
         const HalvingStep& step = steps_[index];
         const auto number = as_u32(index);
         const BlockNumbers leads = blocks(widened(index, {0, 1}), step.axis);
@@ -180,7 +181,7 @@ class Generalized {
         std::vector<bool> is_lead(size_);
         for (const std::uint32_t block : leads) is_lead[block] = true;
         if (std::ranges::none_of(others, [&](std::uint32_t block) { return is_lead[block]; }))
-            return add(received, number, first, [&](std::uint32_t block) {
+            return add(received, number, received_first, [&](std::uint32_t block) {
                 return is_lead[block] ? Share::lead : Share::regular;
             });
         std::vector<Block> from;
@@ -190,17 +191,18 @@ class Generalized {
             to.push_back(writer_.scratch(kArrived, block, count));
         });
         writer_->copy(to, from);
-        add(leads, kFromScratch, first, [](std::uint32_t) { return Share::lead; });
-        add(others, kFromScratch, first, [](std::uint32_t) { return Share::regular; });
+        add(leads, kFromScratch, received_first, [](std::uint32_t) { return Share::lead; });
+        add(others, kFromScratch, received_first, [](std::uint32_t) { return Share::regular; });
     }
 
     /// Part of a block that received data is added to.
     enum class Share : std::uint8_t { lead, regular, both };
 
     /// Adds received data, in slot `number` or in kArrived, to the parts of the listed blocks.
-    /// `first`: the received data is the first operand.
+    /// `received_first`: the received data is the first operand.
     template <class ShareOf>
-    void add(const BlockNumbers& list, std::uint32_t number, bool first, ShareOf share_of) {
+    void add(const BlockNumbers& list, std::uint32_t number, bool received_first,
+             ShareOf share_of) {
         flush_before_write(list, [&](std::uint32_t block) {
             return share_of(block) == Share::regular ? Buffer::scratch : Buffer::output;
         });
@@ -231,8 +233,8 @@ class Generalized {
             if (share != Share::regular) lead_[block] = target;
             if (share != Share::lead) regular_[block] = target;
         }
-        std::vector<Block> operands = first ? received : own;
-        const std::vector<Block>& second = first ? own : received;
+        std::vector<Block> operands = received_first ? received : own;
+        const std::vector<Block>& second = received_first ? own : received;
         operands.insert(operands.end(), second.begin(), second.end());
         writer_->reduce_lists(targets, operands);
     }

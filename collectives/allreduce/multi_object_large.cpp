@@ -49,7 +49,7 @@ struct Part {
     Rank port;                ///< the port that serves it
     std::uint32_t node;       ///< the node of the chunk
     std::uint32_t count;      ///< number of its blocks
-    std::uint32_t others;     ///< port of its second block, modulo the ports; then the next ports
+    std::uint32_t second;     ///< port of its second block, modulo the ports; then the next ports
     std::uint32_t first = 0;  ///< its first block
 };
 
@@ -64,7 +64,7 @@ class Chunks {
                 parts_.push_back({.port = static_cast<Rank>((node * parts + part) % ports),
                                   .node = node,
                                   .count = (part + 1) * ports / parts - begin,
-                                  .others = node * parts + parts + begin - part});
+                                  .second = node * parts + parts + begin - part});
             }
         }
         std::ranges::stable_sort(parts_, {}, &Part::port);
@@ -74,7 +74,7 @@ class Chunks {
             largest_part_ = std::max(largest_part_, part.count);
             blocks_[index(part.node, as_u32(part.port))] = next++;
             for (std::uint32_t i = 0; i + 1 < part.count; ++i)
-                blocks_[index(part.node, (part.others + i) % ports)] = next++;
+                blocks_[index(part.node, (part.second + i) % ports)] = next++;
         }
     }
 
@@ -128,7 +128,7 @@ class NodeChunksAllreduce {
           exposes_input_(inputs == LocalTransfer::in_place),
           in_place_(results == LocalTransfer::in_place),
           nodes_(as_u32(here_.nodes)),
-          node_(as_u32(here_.node)),
+          own_node_(as_u32(here_.node)),
           ports_(as_u32(here_.ports)),
           most_(as_u32(here_.layout.most())),
           first_block_(most_ + nodes_),
@@ -202,15 +202,15 @@ class NodeChunksAllreduce {
     /// Puts each part to the node of its chunk. Combines this node's part of all nodes.
     void combine_nodes() {
         for (std::uint32_t k = 1; k < nodes_; ++k) {
-            const std::uint32_t node = (node_ + k) % nodes_;
+            const std::uint32_t node = (own_node_ + k) % nodes_;
             if (const Part* part = chunks_.part_of(node, here_.local); part != nullptr)
-                writer_->put(here_.partner(node), most_ + node_, output(*part));
+                writer_->put(here_.partner(node), most_ + own_node_, output(*part));
         }
-        const Part* own = chunks_.part_of(node_, here_.local);
+        const Part* own = chunks_.part_of(own_node_, here_.local);
         if (own == nullptr) return;
         std::vector<plan::Block> operands;
         for (std::uint32_t node = 0; node < nodes_; ++node) {
-            if (node == node_) {
+            if (node == own_node_) {
                 operands.push_back(output(*own));
                 continue;
             }
@@ -222,20 +222,20 @@ class NodeChunksAllreduce {
 
     /// Shares this port's finished part, and puts its block of the node's chunk to the next node.
     void start_ring() {
-        const std::uint32_t block = chunks_.block(node_, here_.local);
+        const std::uint32_t block = chunks_.block(own_node_, here_.local);
         const Rank server = chunks_.server_of(block);
         if (server != here_.local) {
             if (!exposes_input_) writer_->flush();  // in place, the part replaces put data
             take_part(server);
         }
         if (nodes_ > 1) ring_.put_to_next_node(block, writer_.output(block));
-        if (const Part* own = chunks_.part_of(node_, here_.local); own != nullptr)
+        if (const Part* own = chunks_.part_of(own_node_, here_.local); own != nullptr)
             peers_.share(part_number(*own), output(*own));
     }
 
     /// Copies the finished part of the node's chunk that a port has shared.
     void take_part(Rank port) {
-        const Part& part = *chunks_.part_of(node_, port);
+        const Part& part = *chunks_.part_of(own_node_, port);
         const std::uint32_t number = part_number(part);
         const Rank from = here_.node_rank(port);
         peers_.wait(from, number);
@@ -243,14 +243,14 @@ class NodeChunksAllreduce {
                       peers_.shared(from, writer_.slot(number, part.first, part.count)));
     }
 
-    /// Receives the finished part and blocks of a port, in the order in which the port has them.
+    /// Receives the finished part of a port, unless start_ring() has taken it, then its blocks.
     void receive_from(Rank port) {
         // In place, results replace the blocks that share_input() has put.
         if (!exposes_input_ && !here_.is_port() && port == 0) writer_->flush();
         const Rank from = here_.node_rank(port);
         const bool is_taken =
-            here_.is_port() && port == chunks_.server_of(chunks_.block(node_, here_.local));
-        if (!is_taken && chunks_.part_of(node_, port) != nullptr) take_part(port);
+            here_.is_port() && port == chunks_.server_of(chunks_.block(own_node_, here_.local));
+        if (!is_taken && chunks_.part_of(own_node_, port) != nullptr) take_part(port);
         for (std::uint32_t k = 1; k < nodes_; ++k)
             ring_.take(from, chunks_.block(node_before(k), port));
         if (in_place_) peers_.signal_done(from);
@@ -276,10 +276,10 @@ class NodeChunksAllreduce {
     }
     /// Returns the node `k` before this one in the ring.
     [[nodiscard]] std::uint32_t node_before(std::uint32_t k) const {
-        return (node_ + nodes_ - k) % nodes_;
+        return (own_node_ + nodes_ - k) % nodes_;
     }
-    /// Returns the number under which a port shares its finished part: that of the last block in
-    /// the ring, which no rank of this node receives otherwise.
+    /// Returns the number under which a port shares its finished part: that of the part's last
+    /// block in the ring, which does not bring the blocks of a node's own chunk back to the node.
     [[nodiscard]] std::uint32_t part_number(const Part& part) const {
         return first_block_ + part.first + part.count - 1;
     }
@@ -296,7 +296,7 @@ class NodeChunksAllreduce {
     bool exposes_input_;
     bool in_place_;  ///< finished data is exposed
     std::uint32_t nodes_;
-    std::uint32_t node_;
+    std::uint32_t own_node_;
     std::uint32_t ports_;
     std::uint32_t most_;         ///< ranks of the largest node
     std::uint32_t first_block_;  ///< put number of block 0 in the ring

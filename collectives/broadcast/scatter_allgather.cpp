@@ -82,8 +82,7 @@ void write(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
     }
     for (const patterns::Branch& branch : tree.branches(own.size))
         writer->reserve_capacity(kScatter, as_u32(branch.size));
-    for (std::uint32_t step = 0; step < steps; ++step)
-        writer->reserve_capacity(kFirstStep + step, 1);
+    writer->reserve_capacities(kFirstStep, steps, 1);
 }
 
 }  // namespace

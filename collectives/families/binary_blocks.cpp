@@ -61,7 +61,7 @@ class BinaryBlocks {
     void reduce_up(std::optional<std::uint32_t> credits = std::nullopt) {
         exchange().halve(0);
         if (has_smaller()) {
-            partial_.combine(own_range(), below(), up_number(), PartialResult::From::after);
+            partial_.combine(range(), below(), up_number(), PartialResult::From::after);
             if (credits) writer_.give_credit(below(), *credits + part());
         }
         if (!has_larger()) return;
@@ -79,8 +79,7 @@ class BinaryBlocks {
     /// Reserves capacity for parts that are sent back to smaller blocks, from number `first` on.
     void reserve_back(std::uint32_t first) {
         for_each_border([&](std::uint32_t larger, std::uint32_t parts) {
-            for (std::uint32_t part = 0; part < parts; ++part)
-                writer_->reserve_capacity(first + part, blocks_ >> larger);
+            writer_->reserve_capacities(first, parts, blocks_ >> larger);
         });
     }
 
@@ -128,9 +127,7 @@ class BinaryBlocks {
     [[nodiscard]] bool has_smaller() const { return index_ + 1 < groups_.size(); }
     /// Returns this rank's index in its block.
     [[nodiscard]] std::uint32_t number() const { return number_; }
-    [[nodiscard]] BlockRange own_range() const {
-        return halved(blocks_, number_, group().exponent);
-    }
+    [[nodiscard]] BlockRange range() const { return halved(blocks_, number_, group().exponent); }
     /// Returns the number of blocks into which the buffer is cut.
     [[nodiscard]] std::uint32_t blocks() const { return blocks_; }
     /// Returns the number of halvings in the largest block.
@@ -180,7 +177,7 @@ void write_allreduce(BlockWriter& writer, const GenerateRequest& request) {
         writer->flush();  // results replace the halves that were sent
     }
     if (blocks.has_smaller())
-        writer->put(blocks.below(), first_back + blocks.part(), partial.kept(blocks.own_range()));
+        writer->put(blocks.below(), first_back + blocks.part(), partial.kept(blocks.range()));
     blocks.exchange().double_up(first_doubling);
     if (request.size == 1) writer->copy(writer.output(0), writer.input(0));
     blocks.reserve_up();
@@ -204,7 +201,7 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
         blocks.exchange_in_largest(0, request.root).gather(0, first_gather);
         partial.take(halved(blocks.blocks(), 0, blocks.steps()), 0, result_of_zero);
     } else if (request.rank == 0) {
-        writer->put(request.root, result_of_zero, partial.kept(blocks.own_range()));
+        writer->put(request.root, result_of_zero, partial.kept(blocks.range()));
     } else if (!blocks.has_larger()) {
         blocks.exchange_in_largest(blocks.number(), request.root).gather(0, first_gather);
     }

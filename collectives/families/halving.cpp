@@ -53,8 +53,8 @@ base::Result<Halving> halving_of(std::string_view collective, const AlgorithmSpe
 
 /// Returns the part in which the ranks of a group run `then`. `request` has the ranks and size of
 /// the group.
-base::Result<plan::SplicePart> part_of(const Halving& halving, GenerateRequest request,
-                                       bool takes_part) {
+base::Result<plan::SplicePart> part_of_group(const Halving& halving, GenerateRequest request,
+                                             bool takes_part) {
     plan::SplicePart part;
     const Rank rank = request.rank;
     for (const Rank end : {Rank{0}, request.size - 1}) {  // one of them has the most lanes
@@ -168,7 +168,7 @@ base::Result<plan::Program> generate_allreduce(const AlgorithmSpec& spec,
     of_group.size = steps.group_size();
     of_group.elements = std::max<std::uint64_t>(1, request.elements / halving.ranges());
     if (of_group.size > 1) {
-        auto part = WEFT_TRY(part_of(halving, of_group, steps.represents()));
+        auto part = WEFT_TRY(part_of_group(halving, of_group, steps.represents()));
         part.input = part.output = {plan::Buffer::output};
         part.range = steps.range();
         part.ranges = halving.ranges();
@@ -237,7 +237,7 @@ base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
         of_group.rank = static_cast<Rank>(rank >> halving.levels);
         of_group.size = static_cast<Rank>(ranks >> halving.levels);
         of_group.elements = std::max<std::uint64_t>(1, request.elements / halving.ranges());
-        auto part = WEFT_TRY(part_of(halving, of_group, true));
+        auto part = WEFT_TRY(part_of_group(halving, of_group, true));
         if (halving.levels > 0) part.input = kept;
         part.rank_of = [low = rank % halving.ranges(), levels = halving.levels](Rank member) {
             return static_cast<Rank>(as_u32(member) << levels | low);

@@ -37,11 +37,11 @@ namespace weft::collectives {
 
 namespace {
 
-class Exchange {
+class NodeCensusAllreduce {
   public:
     /// Done signals use numbers from `first_done` on, two for each rank of a node.
-    Exchange(BlockWriter& writer, const GenerateRequest& request, LocalTransfer transfer,
-             bool binomial, std::uint32_t first_done)
+    NodeCensusAllreduce(BlockWriter& writer, const GenerateRequest& request, LocalTransfer transfer,
+                        bool binomial, std::uint32_t first_done)
         : writer_(writer),
           here_(request),
           transfer_(transfer),
@@ -184,15 +184,15 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
     const auto largest_node = as_u32(layout.most());
     const auto ports = as_u32(layout.least());
     const auto slots = largest_node + as_u32(rounds.size()) * (1 + ports);
-    return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
-                             request, [&](BlockWriter& writer, const GenerateRequest&) {
-                                 Exchange(writer, request, transfer, binomial, slots).write(rounds);
-                                 if (request.size == 1) return;
-                                 writer->reserve_slots(transfer == LocalTransfer::put
-                                                           ? slots
-                                                           : slots + 2 * largest_node);
-                                 writer->reserve_slot_units(1);
-                             });
+    return program_by_blocks(
+        {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
+        [&](BlockWriter& writer, const GenerateRequest&) {
+            NodeCensusAllreduce(writer, request, transfer, binomial, slots).write(rounds);
+            if (request.size == 1) return;
+            writer->reserve_slots(transfer == LocalTransfer::put ? slots
+                                                                 : slots + 2 * largest_node);
+            writer->reserve_slot_units(1);
+        });
 }
 
 /// Returns true if one round combines all nodes. It combines them in the order of nodes.

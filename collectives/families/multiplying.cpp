@@ -45,14 +45,15 @@ std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     return runs;
 }
 
-/// Returns the positions of the members of a merge, or of the remainders if `of_remainders`. In the
-/// ordered placement the remainders of a group are directly before its members, and the first
-/// groups have one remainder more.
-std::vector<RankRun> merged(const Stage& merge, bool paper_placement, bool of_remainders) {
-    if (paper_placement) {
+enum class MergeRole : std::uint8_t { member, remainder };
+
+/// Returns the positions of the ranks with a role in a merge. In the ordered placement, remainders
+/// are directly before the members of their group, and the first groups have one more.
+std::vector<RankRun> merged(const Stage& merge, bool paper_placement, MergeRole role) {
+    const bool of_remainders = role == MergeRole::remainder;
+    if (paper_placement)
         return {of_remainders ? RankRun::adjacent(0, merge.remainders)
                               : RankRun::adjacent(merge.remainders, merge.groups * merge.base)};
-    }
     const Rank least = merge.remainders / merge.groups;
     const Rank fuller = merge.remainders % merge.groups;
     std::vector<RankRun> runs;
@@ -127,8 +128,9 @@ class Translation {
     }
 
     void open_merge(const Stage& stage) {
-        const std::uint32_t inner = number(merged(stage, paper_placement_, false));
-        const std::uint32_t remainders = number(merged(stage, paper_placement_, true));
+        const std::uint32_t inner = number(merged(stage, paper_placement_, MergeRole::member));
+        const std::uint32_t remainders =
+            number(merged(stage, paper_placement_, MergeRole::remainder));
         open_.push_back({inner, remainders});
         plan::ExchangeStage exchange = groups_of(stage.groups, stage.base, 1);
         exchange.remainders = remainders;

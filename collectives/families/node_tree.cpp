@@ -182,8 +182,7 @@ class NodeTreeBlocks {
                 writer_->reserve_capacity(numbers_.near(level, port),
                                           most > 1 && port + 1 < nodes ? units : 0);
         }
-        for (Rank local = 0; local < most; ++local)
-            writer_->reserve_capacity(numbers_.own_block(local), most > 1 ? 1 : 0);
+        writer_->reserve_capacities(numbers_.own_block(0), numbers_.most, most > 1 ? 1 : 0);
         writer_.reserve_credits(numbers_.slots(), numbers_.slots());
     }
 

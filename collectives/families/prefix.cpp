@@ -157,7 +157,7 @@ void write_doubling(BlockWriter& writer, const GenerateRequest& request) {
         prefix.add(writer.slot(step, 0), sends, std::int64_t{rank} + 2 * distance < size);
         writer.give_credit(rank - distance, steps + step);
     }
-    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_capacity(step, 1);
+    writer->reserve_capacities(0, steps, 1);
     writer.reserve_credits(steps, steps);
 }
 
@@ -183,8 +183,8 @@ void write_123(BlockWriter& writer, const GenerateRequest& request) {
         const Rank distance = distances[step];
         if (sends(step)) {
             writer.await_credit(rank + distance, steps + step);
-            const plan::Block& after_first = step > 1 ? before : with_own;
-            writer->put(rank + distance, step, step == 0 || rank == 0 ? own : after_first);
+            const plan::Block& partial = step > 1 ? before : with_own;
+            writer->put(rank + distance, step, step == 0 || rank == 0 ? own : partial);
         }
         if (!receives(step)) continue;
         std::vector<plan::Block> operands{writer.slot(step, 0)};
@@ -200,7 +200,7 @@ void write_123(BlockWriter& writer, const GenerateRequest& request) {
         writer.combine(is_needed ? before : writer.output(0), operands);
         writer.give_credit(rank - distance, steps + step);
     }
-    for (std::uint32_t step = 0; step < steps; ++step) writer->reserve_capacity(step, 1);
+    writer->reserve_capacities(0, steps, 1);
     writer.reserve_credits(steps, steps);
     if (finished) return;
     writer->flush();

@@ -46,7 +46,7 @@ class SubtreeBlocks {
           node_(patterns::find_node(tree, own_.size, own_.number())),
           largest_(tree.largest),
           block_(as_u32(request.rank)),
-          indices_(tree.children_max) {
+          children_max_(tree.children_max) {
         if (largest_.empty()) {
             for (const patterns::Branch& branch : tree.branches(own_.size))
                 largest_.push_back(branch.size);
@@ -58,7 +58,7 @@ class SubtreeBlocks {
     }
 
     void gather() {
-        const std::uint32_t credit = indices_;
+        const std::uint32_t credit = children_max_;
         const auto kept = [&](Rank number, Rank count) {
             return range(plan::Buffer::output, number, count);
         };
@@ -70,13 +70,13 @@ class SubtreeBlocks {
             writer_->put(parent(), own_index_,
                          leaf ? own_input() : kept(own_.number(), node_.size));
         }
-        for (std::uint32_t index = 0; index < indices_; ++index)
+        for (std::uint32_t index = 0; index < children_max_; ++index)
             writer_->reserve_capacity(index, largest(index));
         writer_.reserve_credits(credit, 1);
     }
 
     void allgather() {
-        const std::uint32_t result = indices_;
+        const std::uint32_t result = children_max_;
         const auto kept = [&](Rank number, Rank count) {
             return writer_.wrapped(writer_.output(block_of(number), as_u32(count)));
         };
@@ -92,7 +92,7 @@ class SubtreeBlocks {
         for (const patterns::Branch& branch : node_.branches)
             writer_->put(child_of(branch), result, all, plan::kShared);
         if (own_.size == 1) return;
-        for (std::uint32_t index = 0; index < indices_; ++index)
+        for (std::uint32_t index = 0; index < children_max_; ++index)
             writer_->reserve_capacity(index, largest(index));
         writer_->reserve_capacity(result, as_u32(own_.size));
     }
@@ -118,8 +118,9 @@ class SubtreeBlocks {
             writer_->put(child_of(branch), kData,
                          kept(own_.number() + branch.distance, branch.size));
         }
-        for (index = 0; index < indices_; ++index) writer_->reserve_capacity(kData, largest(index));
-        writer_.reserve_credits(kCredit, indices_);
+        for (index = 0; index < children_max_; ++index)
+            writer_->reserve_capacity(kData, largest(index));
+        writer_.reserve_credits(kCredit, children_max_);
     }
 
   private:
@@ -164,9 +165,9 @@ class SubtreeBlocks {
     BlockWriter& writer_;
     patterns::RelativeRank own_;
     patterns::TreeNode node_;
-    std::vector<Rank> largest_;  ///< largest subtree of a child by index
-    std::uint32_t block_;        ///< this rank's block
-    std::uint32_t indices_;      ///< largest number of children of a rank
+    std::vector<Rank> largest_;   ///< largest subtree of a child by index
+    std::uint32_t block_;         ///< this rank's block
+    std::uint32_t children_max_;  ///< largest number of children of a rank
     std::uint32_t own_index_ = 0;
 };
 

@@ -116,8 +116,7 @@ class TreeReduction {
     }
 
     void reserve(bool forwards) {
-        for (std::uint32_t number = 0; number < place_.children_max; ++number)
-            writer_->reserve_capacity(number, 1);
+        writer_->reserve_capacities(0, place_.children_max, 1);
         writer_.reserve_credits(credit(), 1);
         if (!forwards) return;
         writer_->reserve_capacity(forwarded(), 1);

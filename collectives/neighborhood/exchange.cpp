@@ -136,19 +136,19 @@ bool is_zero(const Coordinates& offset) {
 }
 
 /// A block that moves from one rank to another in a round. Offsets are indices in the stencil.
-struct Moving {
+struct MovingBlock {
     std::uint32_t offset = 0;                 ///< offsets.front()
     std::vector<std::uint32_t> offsets = {};  ///< all offsets whose neighbors get the block
 };
 
 /// Blocks that move from the same rank to the same rank in the same round.
 struct RoundMessage {
-    Coordinates parts;         ///< distance, as Grid::reduced() returns it
+    Coordinates distance;      ///< as Grid::reduced() returns it
     std::uint32_t number = 0;  ///< index among all messages to other ranks
-    std::vector<Moving> blocks = {};
+    std::vector<MovingBlock> blocks = {};
 
     /// Returns true if the distance leads back to the sender, in a narrow periodic grid.
-    [[nodiscard]] bool stays() const { return is_zero(parts); }
+    [[nodiscard]] bool stays() const { return is_zero(distance); }
 };
 
 /// Messages along the dimensions first .. end-1.
@@ -199,14 +199,14 @@ class Routes {
         std::map<Coordinates, std::size_t> shared;    // index of a block by its path so far
         for (std::uint32_t i = 0; i < stencil_.offsets().size(); ++i) {
             const Coordinates moved = parts_of(stencil_.offsets()[i], first, end);
-            const auto parts = stencil_.grid().reduced(moved);
-            if (is_zero(moved) || !parts) continue;
-            const auto [found, is_new] = messages.emplace(*parts, round.messages.size());
+            const auto distance = stencil_.grid().reduced(moved);
+            if (is_zero(moved) || !distance) continue;
+            const auto [found, is_new] = messages.emplace(*distance, round.messages.size());
             if (is_new) {
-                round.messages.push_back({.parts = *parts, .number = numbers_});
+                round.messages.push_back({.distance = *distance, .number = numbers_});
                 if (!round.messages.back().stays()) ++numbers_;
             }
-            std::vector<Moving>& blocks = round.messages[found->second].blocks;
+            std::vector<MovingBlock>& blocks = round.messages[found->second].blocks;
             if (data_ == NeighborData::same) {
                 const Coordinates begin = parts_of(stencil_.offsets()[i], 0, end);
                 if (!index_of_.contains(begin))
@@ -304,7 +304,7 @@ class NeighborWriter {
 
     /// Returns true if this rank holds the block before the round of `dimension`: the grid has the
     /// rank from which it comes, and a rank that needs it.
-    [[nodiscard]] bool is_needed(const Moving& block, std::size_t dimension) const {
+    [[nodiscard]] bool is_needed(const MovingBlock& block, std::size_t dimension) const {
         const Coordinates begin = parts_of(stencil_.offsets()[block.offset], 0, dimension);
         if (at(begin, -1) == plan::kNoRank) return false;
         return std::ranges::any_of(block.offsets, [&](std::uint32_t offset) {
@@ -318,7 +318,7 @@ class NeighborWriter {
     [[nodiscard]] std::vector<plan::Block> places(const RoundMessage& message, std::size_t needed,
                                                   std::size_t dimension) const {
         std::vector<plan::Block> list;
-        for (const Moving& block : message.blocks)
+        for (const MovingBlock& block : message.blocks)
             if (is_needed(block, needed))
                 list.push_back(routes_.place(writer_, block.offset, dimension));
         return list;
@@ -358,7 +358,7 @@ class NeighborWriter {
     bool send(const Round& round, const RoundMessage& message) {
         const auto from = places(message, round.first, round.first);
         if (from.empty() || message.stays()) return false;
-        const Rank to = at(message.parts, 1);
+        const Rank to = at(message.distance, 1);
         const std::uint32_t number = number_of(message, rank_);
         const bool maps = is_mapped(message, to);
         begin_lane(!maps);
@@ -382,7 +382,7 @@ class NeighborWriter {
             copy_returning(into, sent);
             return;
         }
-        const Rank from = at(message.parts, -1);
+        const Rank from = at(message.distance, -1);
         const std::uint32_t number = number_of(message, from);
         const bool maps = is_mapped(message, from);
         begin_lane(!maps);
