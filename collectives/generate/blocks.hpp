@@ -40,22 +40,22 @@ class BlockWriter {
     }
 
     [[nodiscard]] plan::Block input(std::uint32_t first, std::uint32_t count = 1) const {
-        return placed(plan::input(first, count));
+        return in_segment(plan::input(first, count));
     }
     [[nodiscard]] plan::Block output(std::uint32_t first, std::uint32_t count = 1) const {
-        return placed(plan::output(first, count));
+        return in_segment(plan::output(first, count));
     }
     [[nodiscard]] plan::Block scratch(std::uint32_t index, std::uint32_t first,
                                       std::uint32_t count = 1) const {
-        return placed(plan::scratch(index, first, count));
+        return in_segment(plan::scratch(index, first, count));
     }
     [[nodiscard]] plan::Block slot(std::uint32_t index, std::uint32_t first,
                                    std::uint32_t count = 1) const {
-        return placed(plan::slot(index, first, count));
+        return in_segment(plan::slot(index, first, count));
     }
     [[nodiscard]] plan::Block mapped(Rank peer, std::uint32_t index, std::uint32_t first,
                                      std::uint32_t count = 1) const {
-        return placed(plan::mapped(peer, index, first, count));
+        return in_segment(plan::mapped(peer, index, first, count));
     }
     /// Splits blocks that may wrap around the end of the buffer into at most two runs.
     [[nodiscard]] std::vector<plan::Block> wrapped(plan::Block block) const {
@@ -115,7 +115,7 @@ class BlockWriter {
         if (in_loop_) builder_.end_loop();
         in_loop_ = false;
     }
-    [[nodiscard]] plan::Block placed(plan::Block block) const {
+    [[nodiscard]] plan::Block in_segment(plan::Block block) const {
         if (!pipelined()) return block;
         if (cut_ == Cut::buffer) return plan::per_segment(block, blocks_);
         block.first *= segments_;

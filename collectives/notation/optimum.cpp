@@ -133,7 +133,7 @@ void OptimumSearch::try_splits(Rank size, Optimum& best) const {
 }
 
 void OptimumSearch::try_merges(Rank size, Optimum& best) const {
-    for (Rank inner = size - 1; inner >= 4; --inner) {
+    for (Rank inner = size - 1; inner >= 4; --inner) {  // at least two factors of 2
         // The same factors without remainders would cost two messages less.
         if (factored_cost(inner) + 2 * cost_.message < best.cost) try_merge(size, inner, best);
     }
@@ -150,7 +150,7 @@ void OptimumSearch::try_merge(Rank size, Rank inner, Optimum& best) const {
     for (const Rank last : divisors) {
         const Rank groups = inner / last;
         const std::int64_t release = stage(last - 1 + (remainders + groups - 1) / groups);
-        if (release + stage(2) >= best.cost) continue;
+        if (release + stage(2) >= best.cost) continue;  // the first factor is at least 2
         for (const Rank first : divisors) {
             if (groups % first != 0) continue;
             const Rank middle = groups / first;

@@ -148,13 +148,13 @@ RangeTree block_tree(Rank size, LogGP costs) {
     const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
     Rank best = 1;
     for (Rank nodes = 2; nodes <= size; ++nodes) {
-        const auto with = [&](Rank sent) {
+        const auto time_with = [&](Rank sent) {  // blocks in the root's first message
             const std::int64_t busy = costs.overhead + sent * costs.block;
             return busy + std::max(time[at(nodes - sent)],
                                    costs.latency + costs.overhead + time[at(sent)]);
         };
-        while (best + 1 < nodes && with(best + 1) <= with(best)) ++best;
-        time.push_back(with(best));
+        while (best + 1 < nodes && time_with(best + 1) <= time_with(best)) ++best;
+        time.push_back(time_with(best));
         part->push_back(best);
         children.push_back(children[at(nodes - best)] + 1);
         largest.resize(std::max(largest.size(), at(children.back())));
