@@ -13,8 +13,8 @@
 // Source   Huang et al., PiP-MColl: shared receive buffers, ports that send from the buffers of
 //          other ranks, reductions directly from the sources.
 // Holds    All ranks use the same method, because it follows from the spec and from facts that all
-//          ranks know. Calls with counts use slots, because a sender does not know the positions
-//          of blocks at the receiver.
+//          ranks know. Calls with counts ignore into=vector, because a sender does not know the
+//          positions of blocks at the receiver.
 // Next     docs/direct-memory.md.
 #pragma once
 

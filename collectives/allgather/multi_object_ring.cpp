@@ -10,7 +10,7 @@
 //          blocks and distributes arriving blocks. Here each port does so for its own ring.
 // Rounds   N-1 over the network for N nodes, and one on the node.
 // Bytes    Over the network a port sends N-1 blocks, one in each round, if nodes have equal sizes.
-// Memory   A slot for each block. If blocks are exposed, blocks of the own node need none.
+// Memory   A slot for each block; none on a single node if blocks are exposed.
 // Good for Long blocks on nodes with several ranks.
 // Holds    Synchronizing; bits are only copied. On its whole path, the number of a block is its
 //          owner's rank (kShared). Each rank receives every other block once, from the previous

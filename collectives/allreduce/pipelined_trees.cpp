@@ -11,8 +11,8 @@
 //          direction.
 // Bytes    A rank sends one buffer to its parent and one to each child; it reduces one for each
 //          child.
-// Memory   A slot for each possible child and one for results, with two copies, for any number of
-//          pieces. One scratch buffer, dual-root: two.
+// Memory   A slot for each possible child, one for results and, for a dual root, one for the other
+//          root's value, with two copies each, for any number of pieces. One scratch buffer.
 // Good for Long buffers, and operations that do not commute: no rank has more than three neighbors.
 //          dual-root is one level lower than pipelined-binary. The default is pieces of about 8
 //          KiB.

@@ -18,9 +18,10 @@
 //          sends m (1 - 1/2^a), and m/2^a to the next larger block. In the largest block a rank
 //          that is done in step k of the gather sends m / 2^(k+1). Rank 0 also sends its m/2^a to a
 //          root in another block.
-// Memory   Slots for about 2m. allreduce: also m / 2^(a+1) for each of the 2^(difference of
-//          exponents) parts that return. reduce: a scratch buffer on all ranks but the root; with
-//          segments two copies of slots, and a credit for each part from smaller blocks.
+// Memory   Slots for about 2m. allreduce: also for the results that return from a block of 2^b
+//          ranks to one of 2^a ranks, 2^(b-a) parts of m/2^b. reduce: a scratch buffer on all ranks
+//          but the root; with segments two copies of slots, and a credit for each part from smaller
+//          blocks.
 // Good for Long buffers if n is no power of two and consecutive exponents of its sum are close.
 // Holds    Blocks are reduced in rank order and once each, so results are bit-identical. When a
 //          rank of the largest block has the result, all ranks have entered. A reduce is

@@ -11,7 +11,7 @@
 //          allreduce without data.
 // Rounds   One for each stage. Messages (signals): n*(B-1) for each aB.
 // Bytes    Each message carries the whole buffer. In a stage a rank sends and reduces B-1 buffers.
-// Memory   One slot for each member of a stage's groups and each attached remainder; no scratch.
+// Memory   In each stage, a slot for each sender of a group and each of its remainders; no scratch.
 // Good for Short buffers: few rounds of many non-blocking puts. B near 4 is best if the issue of a
 //          message takes a quarter of its latency. Barriers of ranks that share nodes: a schedule
 //          can complete the stages on the nodes before it uses the network. Dissemination cannot,

@@ -12,17 +12,15 @@
 //          Isomorphic, sparse MPI-like collective communication operations.
 // Rounds   Direct: 1. Combined: one for each dimension. Messages of a rank: direct, one for each
 //          neighbor; combined, one for each nonzero value of each part of the offsets.
-// Bytes    Direct: each block once. Combined: once for each nonzero part of its offset. In a
-//          gather all neighbors receive the same block, so offsets that begin with the same
-//          parts share it.
+// Bytes    Direct: each block once. Combined: once for each nonzero part of its offset. For
+//          neighbor_allgather, offsets that begin with the same parts share a block.
 // Memory   A slot for each message; combined: scratch for blocks between rounds.
 // Good for Combined: short blocks and many neighbors.
 // Holds    Not synchronizing. The buffer has a block for each offset. A block of the output without
-//          a neighbor is not written. A gather reads only the first block. Input and output must be
-//          separate. Blocks may differ in size if opposite blocks have equal sizes
-//          (Program::set_counts).
-//          Neighbors are at the same offsets for all ranks of a Cartesian grid. The last coordinate
-//          of consecutive ranks changes fastest, as in MPI.
+//          a neighbor is not written. An allgather reads only the first block. Input and output
+//          must be separate. Blocks may differ in size if opposite blocks have equal sizes
+//          (Program::set_counts). Neighbors are at the same offsets for all ranks of a Cartesian
+//          grid. The last coordinate of consecutive ranks changes fastest, as in MPI.
 #pragma once
 
 #include <cstdint>

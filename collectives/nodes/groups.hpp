@@ -90,7 +90,7 @@ class Groups {
     [[nodiscard]] base::Result<plan::SplicePart> on_nodes(const GroupCall& call) const;
     /// Returns a call among the leaders. Its root is the leader of the root's node.
     [[nodiscard]] base::Result<plan::SplicePart> of_leaders(const GroupCall& call) const;
-    /// Returns calls among ranks with equal local ranks. All nodes must have the same number.
+    /// Returns calls among equal local ranks. All nodes must have the same number of ranks.
     [[nodiscard]] base::Result<plan::SplicePart> of_equal_local_ranks(const GroupCall& call) const;
     /// Returns a local step of this rank: copies input to output or, if `combines`, combines the
     /// input (first operand) with the output.

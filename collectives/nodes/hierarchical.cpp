@@ -15,7 +15,8 @@
 // Bytes    Over the network: the bytes of `net` among the nodes, where the block of a node has the
 //          blocks of all its ranks. In an alltoall each rank of a node runs `net`.
 // Memory   The slots of the parts, one after another. A leader has a scratch buffer for
-//          intermediate results if it has no output for them.
+//          intermediate results if it has no output for them. In scans all ranks have one, and the
+//          leaders of an exscan have two.
 // Good for Nodes with several ranks on a network much slower than their memory, and little
 //          traffic. Except in an alltoall, only one rank of a node uses the network. For
 //          large buffers, multi-object-large uses more of the network's bandwidth.

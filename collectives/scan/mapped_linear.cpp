@@ -8,10 +8,9 @@
 // Rounds   n - 1 for one piece; s pieces overlap. Messages: none; (s + 1)(n - 1) signals.
 // Bytes    For buffers of m bytes: (2n - 1) m are read, n m are written. A rank's input is in its
 //          own cache; the previous rank's output was just written.
-// Memory   No put targets; a cell for each piece. Inputs are not exposed.
+// Memory   No put targets; s + 1 cells for s pieces. Inputs are not exposed.
 // Good for Many calls in a row, and nodes with more ranks than processors: a rank waits only for
-//          its neighbors. Buffers up to 32 KiB have one piece. Longer ones have pieces of 32 KiB,
-//          but at most 16.
+//          its neighbors. The default is a piece for each whole 32 KiB, 1 to 16 pieces.
 // Holds    Not synchronizing. Combines in rank order; one rank computes each element. In place, an
 //          element of the input is read before the same element of the output is written.
 #include <algorithm>
