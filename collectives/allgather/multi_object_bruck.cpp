@@ -48,7 +48,7 @@ class NodeBruck {
             for (const Rank peer : here_.others()) copy_exposed(peer, as_u32(peer), 1);
         } else {
             peers_.share(as_u32(here_.local), writer_.output(own));
-            for (Rank peer = 0; peer < here_.count; ++peer)
+            for (Rank peer = 0; peer < here_.node_size; ++peer)
                 if (peer != here_.local) receive_block(peer);
         }
         std::uint32_t number = first_;

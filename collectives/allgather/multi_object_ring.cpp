@@ -78,7 +78,7 @@ class NodeRingAllgather {
         writer_->flush();
         for (const Rank peer : others)
             if (!ring_carries(peer, here_.rank)) peers.await_done(peer);
-        if (here_.count > 1 && (here_.ports > 1 || here_.local > 0)) {
+        if (here_.node_size > 1 && (here_.ports > 1 || here_.local > 0)) {
             writer_->wait(here_.rank, own_lane);
             writer_.begin_lane();
             copy_from_peers();

@@ -184,7 +184,7 @@ class NodeChunksAllreduce {
         const auto [first, count] = chunks_.range_of(here_.local);
         if (count == 0) return;
         std::vector<plan::Block> operands;
-        for (Rank peer = 0; peer < here_.count; ++peer) {
+        for (Rank peer = 0; peer < here_.node_size; ++peer) {
             const auto number = as_u32(peer);
             if (peer != here_.local) writer_->wait(here_.node_rank(peer), number);
             plan::Block part = writer_.input(first, count);

@@ -72,10 +72,10 @@ class NodeCensusAllreduce {
     /// Combines the inputs of the node's ranks.
     void combine_on_node() {
         const plan::Block own = writer_.input(0);
-        if (here_.count == 1) return;
+        if (here_.node_size == 1) return;
         inputs_.share(as_u32(here_.local), own);
         std::vector<plan::Block> operands;
-        for (Rank peer = 0; peer < here_.count; ++peer) {
+        for (Rank peer = 0; peer < here_.node_size; ++peer) {
             const auto number = as_u32(peer);
             operands.push_back(peer == here_.local ? own : local_block(peer, number));
             if (peer != here_.local) inputs_.wait(here_.node_rank(peer), number);
@@ -93,11 +93,11 @@ class NodeCensusAllreduce {
     /// Combines the inputs of the node's ranks in a binomial tree, whose root shares the sum.
     void combine_up_node_tree() {
         plan::Block sum = writer_.input(0);
-        if (here_.count == 1) return;
+        if (here_.node_size == 1) return;
         Rank step = 1;
-        for (; step < here_.count && (here_.local & step) == 0; step *= 2) {
+        for (; step < here_.node_size && (here_.local & step) == 0; step *= 2) {
             const Rank child = here_.local + step;
-            if (child >= here_.count) continue;
+            if (child >= here_.node_size) continue;
             writer_->wait(here_.node_rank(child), as_u32(child));
             writer_->reduce(writer_.output(0), {sum, writer_.slot(as_u32(child), 0)});
             sum = writer_.output(0);

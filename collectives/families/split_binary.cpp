@@ -76,8 +76,7 @@ class SplitBroadcast {
             receive(place_.counterpart(), kOther, kOtherCredit, 1 - place_.half());
         }
         if (place_.relative.size == 1) return;
-        writer_->reserve_capacity(kOwn, 1);
-        writer_->reserve_capacity(kOther, 1);
+        writer_->reserve_capacities(0, kOther + 1, 1);
         writer_.reserve_credits(kCredit, 3);
     }
 

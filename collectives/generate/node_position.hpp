@@ -26,17 +26,17 @@ struct NodePosition {
           rank(request.rank),
           node(layout.node_of(request.rank)),
           local(layout.local_of(request.rank)),
-          count(layout.ranks_on(node)),
+          node_size(layout.ranks_on(node)),
           nodes(layout.nodes()),
           ports(layout.least()) {}
 
     plan::Layout layout;
     Rank rank;
     Rank node;
-    Rank local;  ///< this rank's index on its node
-    Rank count;  ///< ranks on this node
-    Rank nodes;  ///< number of nodes
-    Rank ports;  ///< number of ports of each node
+    Rank local;      ///< this rank's index on its node
+    Rank node_size;  ///< ranks on this node
+    Rank nodes;      ///< number of nodes
+    Rank ports;      ///< number of ports of each node
 
     [[nodiscard]] bool is_port() const { return local < ports; }
     /// Returns the rank with local number `number` on this node.
@@ -50,7 +50,7 @@ struct NodePosition {
     /// peers.
     [[nodiscard]] std::vector<Rank> others() const {
         std::vector<Rank> list;
-        for (Rank k = 1; k < count; ++k) list.push_back(node_rank((local + k) % count));
+        for (Rank k = 1; k < node_size; ++k) list.push_back(node_rank((local + k) % node_size));
         return list;
     }
 };

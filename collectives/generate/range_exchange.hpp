@@ -81,7 +81,7 @@ class PartialResult {
 struct Folding {
     Folding(Rank ranks, std::uint32_t count) : numbers(count), pairs(as_u32(ranks) - count) {}
 
-    std::uint32_t numbers;  ///< at least half of the ranks
+    std::uint32_t numbers;  ///< how many numbers there are
     std::uint32_t pairs;    ///< the ranks 2i and 2i + 1 are a pair for i < pairs
 
     [[nodiscard]] bool in_pair(Rank rank) const { return as_u32(rank) < 2 * pairs; }

@@ -234,7 +234,7 @@ Comparison compare(const DrawnCall& drawn, Simulated& simulated, bool in_detail)
 }
 
 /// Distribution of a value over calls, with a text about each call.
-class Values {
+class Distribution {
   public:
     void add(double value, std::string text) { all_.emplace_back(value, std::move(text)); }
     void print(const std::string& name) {
@@ -279,8 +279,8 @@ int main(int argument_count, char** arguments) {
     const std::vector<CostSet> sets = cost_sets();
     Simulated simulated(cache);
     Numbers numbers(static_cast<std::uint64_t>(seed));
-    std::map<std::string, Values> regrets;
-    Values times;
+    std::map<std::string, Distribution> regrets;
+    Distribution times;
     for (int i = 0; i < calls; ++i) {
         const DrawnCall drawn = draw(numbers, sets, static_cast<std::uint64_t>(large));
         if (detail && *detail != i) continue;

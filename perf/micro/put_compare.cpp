@@ -42,7 +42,7 @@ constexpr std::size_t kDataOffset = 64;  ///< start of the data after the flag's
 constexpr int kTurns = 500;              ///< round trips in a round; a tenth above 4096 bytes
 constexpr std::array<std::size_t, 5> kSizes{8, 256, 4096, 65536, kBytesMax};
 
-std::size_t window_of(std::size_t bytes) {
+std::size_t puts_in_window(std::size_t bytes) {
     return std::clamp<std::size_t>(kWindowBytesMax / bytes, 1, 1024);
 }
 
@@ -235,7 +235,7 @@ double time_pings(weft::Team world, Side& side, std::size_t bytes) {
 
 /// Returns the microseconds of one put in a window.
 double time_window(weft::Team world, Side& side, std::size_t bytes) {
-    const std::size_t puts = window_of(bytes);
+    const std::size_t puts = puts_in_window(bytes);
     world.barrier();
     const std::uint64_t start = weft::base::monotonic_ns();
     side.window(bytes, puts);

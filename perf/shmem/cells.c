@@ -40,7 +40,8 @@ static void put_signal(long* to, const long* from, uint64_t* signal, uint64_t va
 #endif
 }
 
-/* Uses the deprecated broadcast, which all versions of OpenSHMEM have. */
+/* Uses the deprecated broadcast, which all versions of OpenSHMEM have. Two arrays of sync words
+ * alternate, because another PE may still use the last one. */
 static void broadcast(void* to, const void* from, size_t words) {
     static int next = 0;
     next = !next;

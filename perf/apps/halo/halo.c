@@ -18,10 +18,10 @@
 
 enum { kNorth, kSouth, kWest, kEast, kSides };
 
-typedef struct torus {
-    size_t height, width;  // cells of a block, without its frame
-    uint32_t* cells;       // two blocks with frames
-} torus;
+typedef struct cell_block {
+    size_t height, width;  // without the frame
+    uint32_t* cells;       // two copies with frames, for even and odd steps
+} cell_block;
 
 static void need(weft_status status) {
     if (status == WEFT_OK) return;
@@ -29,18 +29,18 @@ static void need(weft_status status) {
     exit(3);
 }
 
-static uint32_t* cell(const torus* of, uint64_t step, size_t row, size_t column) {
-    return of->cells + ((step % 2 * (of->height + 2) + row) * (of->width + 2) + column);
+static uint32_t* cell(const cell_block* block, uint64_t step, size_t row, size_t column) {
+    return block->cells + ((step % 2 * (block->height + 2) + row) * (block->width + 2) + column);
 }
 
 // Fills a block of the torus whose first cell has these coordinates.
-static void fill(const torus* block, size_t row, size_t column) {
+static void fill(const cell_block* block, size_t row, size_t column) {
     for (size_t y = 0; y < block->height; ++y)
         for (size_t x = 0; x < block->width; ++x)
             *cell(block, 0, y + 1, x + 1) = (uint32_t)((row + y) * 40503 + (column + x) * 977);
 }
 
-static void compute(const torus* block, uint64_t step) {
+static void compute(const cell_block* block, uint64_t step) {
     for (size_t y = 1; y <= block->height; ++y)
         for (size_t x = 1; x <= block->width; ++x)
             *cell(block, step + 1, y, x) =
@@ -50,7 +50,7 @@ static void compute(const torus* block, uint64_t step) {
 }
 
 // Puts the edges of this step to the neighbors, and waits for their edges.
-static void exchange(const torus* block, uint64_t step, weft_team* row, weft_team* column,
+static void exchange(const cell_block* block, uint64_t step, weft_team* row, weft_team* column,
                      uint64_t* signals) {
     const uint64_t sent = step + 1;
     const size_t height = block->height, width = block->width, bytes = width * sizeof(uint32_t);
@@ -73,41 +73,41 @@ static void exchange(const torus* block, uint64_t step, weft_team* row, weft_tea
 }
 
 // Computes the whole torus on this rank. Returns the number of cells in which the ranks differ.
-static size_t differences(weft_team* world, const torus* block, size_t columns, uint64_t steps) {
+static size_t differences(weft_team* world, const cell_block* own, size_t columns, uint64_t steps) {
     const size_t ranks = (size_t)weft_size(world), rows = ranks / columns;
-    torus all = {rows * block->height, columns * block->width, NULL};
-    all.cells = calloc(2 * (all.height + 2) * (all.width + 2), sizeof(uint32_t));
-    uint32_t* const line = malloc(block->width * sizeof(uint32_t));
-    if (all.cells == NULL || line == NULL) exit(3);
-    fill(&all, 0, 0);
+    cell_block whole = {rows * own->height, columns * own->width, NULL};
+    whole.cells = calloc(2 * (whole.height + 2) * (whole.width + 2), sizeof(uint32_t));
+    uint32_t* const line = malloc(own->width * sizeof(uint32_t));
+    if (whole.cells == NULL || line == NULL) exit(3);
+    fill(&whole, 0, 0);
     for (uint64_t step = 0; step < steps; ++step) {
-        for (size_t y = 1; y <= all.height; ++y) {
-            *cell(&all, step, y, 0) = *cell(&all, step, y, all.width);
-            *cell(&all, step, y, all.width + 1) = *cell(&all, step, y, 1);
+        for (size_t y = 1; y <= whole.height; ++y) {
+            *cell(&whole, step, y, 0) = *cell(&whole, step, y, whole.width);
+            *cell(&whole, step, y, whole.width + 1) = *cell(&whole, step, y, 1);
         }
-        for (size_t x = 1; x <= all.width; ++x) {
-            *cell(&all, step, 0, x) = *cell(&all, step, all.height, x);
-            *cell(&all, step, all.height + 1, x) = *cell(&all, step, 1, x);
+        for (size_t x = 1; x <= whole.width; ++x) {
+            *cell(&whole, step, 0, x) = *cell(&whole, step, whole.height, x);
+            *cell(&whole, step, whole.height + 1, x) = *cell(&whole, step, 1, x);
         }
-        compute(&all, step);
+        compute(&whole, step);
     }
     size_t found = 0;
-    for (size_t y = 0; y < all.height; ++y)
-        for (size_t x = 0; x < all.width; ++x) {
-            const size_t rank = y / block->height * columns + x / block->width;
-            if (x % block->width == 0)
-                need(weft_get(world, line, cell(block, steps, y % block->height + 1, 1),
-                              block->width * sizeof(uint32_t), (int)rank));
-            found += line[x % block->width] != *cell(&all, steps, y + 1, x + 1);
+    for (size_t y = 0; y < whole.height; ++y)
+        for (size_t x = 0; x < whole.width; ++x) {
+            const size_t rank = y / own->height * columns + x / own->width;
+            if (x % own->width == 0)
+                need(weft_get(world, line, cell(own, steps, y % own->height + 1, 1),
+                              own->width * sizeof(uint32_t), (int)rank));
+            found += line[x % own->width] != *cell(&whole, steps, y + 1, x + 1);
         }
     free(line);
-    free(all.cells);
+    free(whole.cells);
     return found;
 }
 
 int main(int argc, char** argv) {
-    torus block = {argc > 1 ? strtoul(argv[1], NULL, 10) : 12,
-                   argc > 2 ? strtoul(argv[2], NULL, 10) : 20, NULL};
+    cell_block block = {argc > 1 ? strtoul(argv[1], NULL, 10) : 12,
+                        argc > 2 ? strtoul(argv[2], NULL, 10) : 20, NULL};
     const uint64_t steps = argc > 3 ? strtoul(argv[3], NULL, 10) : 10;
     weft_runtime* runtime;
     weft_team *row, *column;
