@@ -237,7 +237,7 @@ base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
         of_group.rank = static_cast<Rank>(rank >> halving.levels);
         of_group.size = static_cast<Rank>(ranks >> halving.levels);
         of_group.elements = std::max<std::uint64_t>(1, request.elements / halving.ranges());
-        auto part = WEFT_TRY(part_of_group(halving, of_group, true));
+        auto part = WEFT_TRY(part_of_group(halving, of_group, /*takes_part=*/true));
         if (halving.levels > 0) part.input = kept;
         part.rank_of = [low = rank % halving.ranges(), levels = halving.levels](Rank member) {
             return static_cast<Rank>(as_u32(member) << levels | low);

@@ -39,8 +39,8 @@ inline Tree knomial_tree(const AlgorithmSpec& spec, Rank size) {
     const Rank k = WEFT_TRY(radix_parameter(spec, 4, 2));
     return patterns::knomial_tree(size, k);
 }
-/// Replaces `cost`, which holds the default in units, by the spec's value in thousandths of a unit.
-/// `least`: smallest allowed value, in thousandths.
+/// Sets `cost`, which holds the default in units, to the spec's value or the default in thousandths
+/// of a unit. `least`: smallest allowed value, in thousandths.
 inline base::Result<void> read_cost(const AlgorithmSpec& spec, std::string_view key,
                                     std::int64_t& cost, std::int64_t least) {
     constexpr std::int64_t kThousandths = 1000;

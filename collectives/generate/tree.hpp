@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tree.hpp - steps of one rank in a broadcast or a pipelined reduction along a tree.
 //
-// Idea     Wait for the parent's put, copy the data out of the slot, and put it to the
-//          children. With segments these steps are a loop: children forward one segment while
-//          the next one arrives.
+// Idea     In a broadcast a rank waits for its parent's put, copies the data out of the slot, and
+//          puts it to its children. In a reduction it combines its children's data and puts the
+//          result to its parent. With segments these steps are a loop: ranks forward one segment
+//          while the next one arrives.
 // Holds    The data has one number on every rank, because a rank has one parent, and the parent's
 //          puts are equal (kShared). In a loop each slot has two copies. A rank gives a credit
 //          when it has emptied a slot. The parent waits for the credit of segment s - 2 before it
 //          puts segment s. Each child has its own number for credits, from `first_credit` on, so
-//          each number has one writer. With into=vector there is no pipeline, and a child exposes
-//          its buffer once by its number.
+//          each number has one writer. With into=vector there is no pipeline, and each child
+//          exposes its buffer once, by a number of its own.
 #pragma once
 
 #include "collectives/generate/blocks.hpp"

@@ -335,7 +335,7 @@ class NeighborWriter {
                is_mappable(message);
     }
     /// Begins a lane for a message if messages could delay each other.
-    void begin_lane(bool for_each_segment) {
+    void begin_lane(bool for_each_segment = true) {
         if (in_lanes_) writer_.begin_lane(for_each_segment);
     }
 
@@ -378,7 +378,7 @@ class NeighborWriter {
         if (into.empty()) return;
         auto sent = places(message, round.end, round.first);
         if (message.stays()) {
-            begin_lane(true);
+            begin_lane();
             copy_returning(into, sent);
             return;
         }

@@ -189,7 +189,7 @@ base::Result<plan::SplicePart> Groups::of_leaders(const GroupCall& call) const {
 }
 
 base::Result<plan::SplicePart> Groups::of_equal_local_ranks(const GroupCall& call) const {
-    return among_nodes(call, true, [layout = layout_, local = local_](Rank node) {
+    return among_nodes(call, /*mine=*/true, [layout = layout_, local = local_](Rank node) {
         return layout.rank_at(node, local);
     });
 }

@@ -127,7 +127,7 @@ void measure(Team team, int rounds, std::size_t values) {
         std::vector<double> array(values);
         for (std::size_t i = 0; i < values; ++i)
             array[i] = std::ldexp(drawn(i), wide ? static_cast<int>(i * 7 % 1990) - 990 : 0);
-        print_medians(true, wide ? "wide array" : "array", 9,
+        print_medians(prints, wide ? "wide array" : "array", 9,
                       {[&] { kept = sum_in_loop(array); },
                        [&] {
                            weft::ExactSum sum;

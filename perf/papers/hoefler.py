@@ -4,7 +4,7 @@ import itertools
 from collections import namedtuple
 
 from figure import Figure, Made
-from plot import Axis, Panel, Series, drawing
+from plot import Panel, Series, drawing, log_axis
 
 TITLE = "Hoefler and Moor: energy, memory, and runtime tradeoffs"
 TREES = {"FT": "flat-tree", "KT": "kary-tree", "KT~": "kary-tree-personalised", "BT": "binomial-tree",
@@ -63,7 +63,7 @@ def figure_5(weft, quick):
                               for one, end in zip(found, formulas.values()))))
     names = ("2-ary regular trees (RT)", "binomial trees (BT)", "butterfly (BF)")
     ticks = (4, 16, 64, 256, 1024, 4096, 65536)
-    panels = [Panel(title, Axis("ranks", True, ticks), Axis(label, True),
+    panels = [Panel(title, log_axis("ranks", ticks), log_axis(label),
                     [Series(name, [(row[0], row[1 + 3 * part + i]) for row in rows]) for i, name in enumerate(names)])
               for part, (title, label) in enumerate((("Time", "microseconds"), ("Energy", "microjoules"),
                                                      ("Descriptors", "bytes")))]

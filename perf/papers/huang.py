@@ -4,7 +4,7 @@ import math
 from collections import namedtuple
 
 from figure import Figure, Made, PUBLISHED
-from plot import Axis, Panel, Series, drawing, sizes
+from plot import Axis, Panel, Series, drawing, log_axis, sizes
 
 TITLE = "Huang et al.: PiP-MColl"
 PER_NODE = 18  # ranks of a node
@@ -59,7 +59,7 @@ def panels_over(calls, variable, axis, title):
         points = [(getattr(call, variable), call.best) for call in calls if call.collective == collective]
         ticks = tuple(tick for tick in axis.ticks if points[0][0] <= tick <= points[-1][0])
         panels.append(Panel(f"{collective}: {title}", Axis(axis.label, axis.log, ticks, axis.form),
-                            Axis("microseconds", True),
+                            log_axis("microseconds"),
                             [Series(kind, [(x, best[kind].us) for x, best in points]) for kind in KINDS]))
     return panels
 
@@ -82,7 +82,7 @@ def figures_6_to_8(weft, quick):
     calls = predicted(weft, [(collective, nodes, size) for size in (16, 1024) for collective in COLLECTIVES
                              for nodes in counts])
     small = [call for call in calls if call.bytes == 16]
-    axis = Axis("nodes of 18 ranks", True, counts)
+    axis = log_axis("nodes of 18 ranks", counts)
     return Made(COLUMNS, rows_of(calls), "With 16 bytes. " + gains(small),
                 drawing(*panels_over(small, "nodes", axis, "16 bytes, over nodes")))
 
@@ -99,7 +99,7 @@ def over_sizes(weft, quick, lengths_of, words):
                      for (_, before), (size, after) in zip(names, names[1:]) if before != after]
     ticks = (16, 64, 256, 1024, 8192, 65536, 524288, 4194304)
     return Made(COLUMNS, rows_of(calls), gains(calls) + (f" Switches: {'; '.join(switches)}." if switches else ""),
-                drawing(*panels_over(calls, "bytes", Axis("bytes", True, ticks, sizes), f"{nodes} nodes, {words}")))
+                drawing(*panels_over(calls, "bytes", log_axis("bytes", ticks, sizes), f"{nodes} nodes, {words}")))
 
 
 def figures_9_to_11(weft, quick):

@@ -3,7 +3,7 @@
 from collections import namedtuple
 
 from figure import Figure, Made
-from plot import Axis, Panel, Series, drawing, sizes
+from plot import Axis, Panel, Series, drawing, log_axis, sizes
 
 TITLE = "Kolmakov and Zhang: a generalization of the allreduce operation"
 MODEL = ("--model", "postal", "--latency-ns", 10000, "--ns-per-byte", 1, "--reduce-ns-per-byte", 0.2)
@@ -58,7 +58,7 @@ def ratios(weft, quick):
                 f"{largest.ratio:.2f} ({largest.ranks} ranks, {sizes(largest.bytes)} bytes); the least factor is "
                 f"{min(row.ratio for row in rows):.2f}.",
                 drawing(Panel("Best of ring, halving and doubling over the proposed one",
-                              Axis("ranks", True, (3, 7, 15, 31, 63, 127)), Axis("ratio"), series)))
+                              log_axis("ranks", (3, 7, 15, 31, 63, 127)), Axis("ratio"), series)))
 
 
 def over_sizes(weft, quick):
@@ -78,8 +78,8 @@ def over_sizes(weft, quick):
 
     def panel(title, low, high):
         chosen = [row for row in rows if low <= row.bytes <= high]
-        return Panel(title, Axis("bytes", True, tuple(tick for tick in ticks if low <= tick <= high), sizes),
-                     Axis("microseconds", True), [Series(name, [(row.bytes, getattr(row, column)) for row in chosen])
+        return Panel(title, log_axis("bytes", tuple(tick for tick in ticks if low <= tick <= high), sizes),
+                     log_axis("microseconds"), [Series(name, [(row.bytes, getattr(row, column)) for row in chosen])
                                                   for name, column in lines.items()])
 
     close = sum(row.by_formula_us <= 1.02 * row.best_us for row in rows)

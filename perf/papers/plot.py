@@ -24,6 +24,10 @@ class Axis:
         return self.form(value) if self.form else f"{value:g}"
 
 
+def log_axis(label, ticks=(), form=None):
+    return Axis(label, True, ticks, form)
+
+
 @dataclass
 class Series:
     name: str

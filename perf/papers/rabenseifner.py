@@ -4,7 +4,7 @@ import math
 from collections import namedtuple
 
 from figure import Figure, Made
-from plot import Axis, Panel, Series, drawing, sizes
+from plot import Axis, Panel, Series, drawing, log_axis, sizes
 
 TITLE = "Rabenseifner: optimization of collective reduction operations"
 # Rounded costs of a Cray T3E 900: 10 us a message, 300 MB/s in both directions at once, reductions at 150 MB/s.
@@ -79,7 +79,7 @@ def figure_5(weft, quick):
                 f"The ring is the fastest on {', '.join(map(str, ring)) or 'no number of'} ranks. On more than 32 "
                 "ranks, halving and doubling is faster than binary blocks on "
                 f"{', '.join(map(str, halving)) or 'no number of'} ranks.",
-                drawing(Panel("Allreduce of 32 KB", Axis("ranks", True, (2, 4, 8, 16, 32, 64, 128)),
+                drawing(Panel("Allreduce of 32 KB", log_axis("ranks", (2, 4, 8, 16, 32, 64, 128)),
                               Axis("vector / time, MB/s"), series)))
 
 
@@ -98,7 +98,7 @@ def figures_6_to_8(weft, quick):
     return Made(Row._fields, rows,
                 f"The ratio reaches {largest.ratio:.1f} ({largest.ranks} ranks, {sizes(largest.bytes)} bytes).",
                 drawing(Panel("Time of a binary tree over that of the best new protocol",
-                              Axis("bytes", True, form=sizes, ticks=(32, 512, 8192, 131072)), Axis("ratio"), series)))
+                              log_axis("bytes", (32, 512, 8192, 131072), sizes), Axis("ratio"), series)))
 
 
 FIGURES = (

@@ -7,12 +7,12 @@ from collections import namedtuple
 from pathlib import Path
 
 from figure import Figure, Made, published
-from plot import Axis, Panel, Series, drawing, sizes
+from plot import Axis, Panel, Series, drawing, log_axis, sizes
 
 TITLE = "Ruefenacht, Bull, Booth: recursive multiplying"
 # Section 6.2: latency 500 ns, 100 ns for each further message, 0.4 ns a byte, 10 ns to combine an operand.
 SIMULATOR = ("--latency-ns", "500", "--issue-ns", "100", "--ns-per-byte", "0.4", "--reduce-ns", "10")
-RANK_AXIS = Axis("ranks", True, (4, 8, 16, 32, 64, 128))
+RANK_AXIS = log_axis("ranks", (4, 8, 16, 32, 64, 128))
 
 
 def model_us(schedule, alpha_p, alpha_r):
@@ -100,7 +100,7 @@ def figure_9(weft, quick):
     return Made(("ranks", "published_rd_us", "published_rm_us", "simulated_rd_us", "simulated_rm_us"), rows,
                 "For every number of ranks, simulated times have the same order as published times. From 24 ranks on, "
                 "published minima grow faster.",
-                drawing(Panel("Allreduce of 8 bytes", RANK_AXIS, Axis("microseconds", True), series)))
+                drawing(Panel("Allreduce of 8 bytes", RANK_AXIS, log_axis("microseconds"), series)))
 
 
 def sweep(weft, quick, ranks, schedules):
@@ -118,9 +118,8 @@ def sweep(weft, quick, ranks, schedules):
             changes.append((size, winner))
     got = "; ".join(f"from {size} bytes {winner}" for size, winner in changes)
     return Made(("bytes", *(f"{schedule}_us" for schedule in schedules)), rows, f"Quickest: {got}.",
-                drawing(Panel(f"{ranks} ranks, the paper's simulator", Axis("bytes", True, form=sizes,
-                                                                            ticks=(8, 64, 512, 4096)),
-                              Axis("microseconds", True), series)))
+                drawing(Panel(f"{ranks} ranks, the paper's simulator", log_axis("bytes", (8, 64, 512, 4096), sizes),
+                              log_axis("microseconds"), series)))
 
 
 def figure_10(weft, quick):
@@ -153,8 +152,8 @@ def figure_12(weft, quick):
                 f"model, with 128 ranks {rows[-1].min_above_percent:.0f} % above it. Correlation of model and "
                 f"measurement: {correlation[0]:.2f} for minima, {correlation[1]:.2f} for medians.",
                 drawing(Panel("Published times less the model", RANK_AXIS, Axis("per cent of the model"), series),
-                        Panel("Published times over the model", Axis("model, microseconds", True, (2, 4, 6, 8, 10)),
-                              Axis("published, microseconds", True), points)))
+                        Panel("Published times over the model", log_axis("model, microseconds", (2, 4, 6, 8, 10)),
+                              log_axis("published, microseconds"), points)))
 
 
 # Number of the paper's figure, ranks, schedule, and the paper's makespan in ns.
