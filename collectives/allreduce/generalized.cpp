@@ -317,7 +317,7 @@ class Generalized {
     std::vector<std::uint32_t> own_;  ///< this rank's position along each axis
     std::vector<HalvingStep> steps_;
     std::size_t repeated_ = 0;     ///< number of steps that are repeated backwards
-    Box results_;                  ///< blocks that this rank fully reduces, from its own one on
+    Box results_;                  ///< blocks that this rank fully reduces, from its own on
     std::vector<Buffer> lead_;     ///< buffer of each block's lead part
     std::vector<Buffer> regular_;  ///< buffer of each block's regular part
     bool separate_ = false;        ///< leads and regular parts differ

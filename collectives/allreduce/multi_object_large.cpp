@@ -278,8 +278,8 @@ class NodeChunksAllreduce {
     [[nodiscard]] std::uint32_t node_before(std::uint32_t k) const {
         return (own_node_ + nodes_ - k) % nodes_;
     }
-    /// Returns the number under which a port shares its finished part: that of the part's last
-    /// block in the ring, which does not bring the blocks of a node's own chunk back to the node.
+    /// Returns the number by which a port shares its part: the ring's number for the part's last
+    /// block, which the ring does not bring back to the node of the chunk.
     [[nodiscard]] std::uint32_t part_number(const Part& part) const {
         return first_block_ + part.first + part.count - 1;
     }

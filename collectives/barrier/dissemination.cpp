@@ -2,8 +2,8 @@
 // dissemination.cpp - barrier by k-way dissemination.
 //
 // Idea     In round i every rank signals the ranks j*(k+1)^i after it, j = 1..k, and waits for
-//          the k ranks at these distances before it. After the round, (k+1)^(i+1) ranks, itself
-//          included, are known to have entered. With rounds=(a3,a2) the radix k + 1 is 3 in the
+//          the k ranks at these distances before it. After the round it knows that (k+1)^(i+1)
+//          ranks, itself included, have entered. With rounds=(a3,a2) the radix k + 1 is 3 in the
 //          first round and 2 in the second.
 // Source   Hensgen, Finkel and Manber's dissemination barrier; Hoefler et al., n-way dissemination.
 // Rounds   ceil(log_{k+1} n). Signals: at most k from each rank in a round. Distances of n and more

@@ -2,12 +2,12 @@
 // bine.cpp - trees (`bine`) and exchanges of blocks (`swing`) over distances 1, 1, 3, 5, 11, ..
 // instead of powers of two.
 //
-// Idea     In step s the partner of an even rank is (1 - (-2)^(s+1)) / 3 ranks ahead, that of an
-//          odd rank is as far behind. The steps from s on reach 2^(steps - s) ranks from any rank,
-//          each once.
+// Idea     In step s the partner of an even rank is (1 - (-2)^(s+1)) / 3 ranks ahead, the
+//          partner of an odd rank is as far behind. The steps from s on reach 2^(steps - s) ranks
+//          from any rank, each once.
 //            swing  In step s a rank sends the blocks of the ranks that its partner reaches in
-//                   later steps, and combines those that it reaches itself. Then the steps run in
-//                   reverse order and distribute the results.
+//                   later steps, and combines the blocks of the ranks that it reaches. Then the
+//                   steps run in reverse order and distribute the results.
 //            bine   From the last step to the first one, each rank that has the buffer sends it to
 //                   its partner. reduce: the same messages in reverse.
 // Source   De Sensi et al., Swing: short-cutting rings for higher bandwidth allreduce; De Sensi et

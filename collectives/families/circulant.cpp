@@ -19,8 +19,8 @@
 //          of one block for each round and, with segments, a credit for each skip. A scratch buffer
 //          to reduce on all ranks but the root.
 // Good for reduce_scatter: any n, short and medium blocks; least rounds and least bytes.
-//          broadcast, reduce: medium and long buffers on any n. With segments, the rounds of one
-//          segment overlap those of the next, so s segments of b blocks pass like s * b blocks.
+//          broadcast, reduce: medium and long buffers on any n. With segments, rounds of
+//          neighboring segments overlap, so s segments of b blocks pass like s * b blocks.
 // Holds    Only reduce_scatter is synchronizing. Each block is reduced once, but not in rank order,
 //          so operations must commute. A schedule is computed for the rank and its receivers only,
 //          in O(log^2 n) steps.

@@ -10,10 +10,10 @@
 //          are left out.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 6.
 // Rounds   2 for each level of an allreduce (up to 3 more with pairs), 1 for a level of a
-//          reduce_scatter, and those of `then` among n / 2^levels ranks.
+//          reduce_scatter, and the rounds of `then` among n / 2^levels ranks.
 // Bytes    For a buffer of m bytes: each rank sends m (1 - 1/2^levels), in an allreduce twice that,
 //          and what `then` sends for m / 2^levels bytes. With pairs, a rank sends up to 1.5m more.
-// Memory   Slots for the bytes that arrive, and those of `then`; reduce_scatter: a scratch buffer.
+// Memory   Slots for arriving bytes, and the slots of `then`; reduce_scatter: a scratch buffer.
 // Good for Numbers of ranks with a factor 2^k: fewer rounds than a ring, and the same bytes.
 // Holds    Rank order and equal bits if `then` has them: its operands are sums of consecutive
 //          ranks, in rank order. Synchronizing.
@@ -82,13 +82,13 @@ base::Result<plan::SplicePart> part_of_team(const BlockCall& call, GenerateReque
     return part;
 }
 
-/// Returns the request in which the segments of the spec and those of its caller are multiplied.
+/// Returns the request with its segments multiplied by the segments of the spec.
 base::Result<GenerateRequest> with_segments(const AlgorithmSpec& spec, GenerateRequest request) {
     request.segments = WEFT_TRY(pipeline_segments(spec, request));
     return request;
 }
 
-// Put numbers of pairs in an allreduce, before those of the levels.
+// Put numbers of pairs in an allreduce, before the numbers of the levels.
 constexpr std::uint32_t kFold = 0;
 constexpr std::uint32_t kHandOver = 1;
 constexpr std::uint32_t kFirstLevel = 2;

@@ -35,7 +35,7 @@
 //          scratch (four ranks: one; fewer: none). An allreduce of a short buffer on two ranks has
 //          a scratch buffer.
 // Good for Long buffers and blocks on one node. In scans no rank waits for another rank's result.
-// Holds    Combines in rank order; one rank computes each element, or both in the same order. Not
+// Holds    Combines in rank order; one rank computes each element, or two ranks in one order. Not
 //          synchronizing: broadcast, gather, scatter. The number (slot) of a signal is the distance
 //          from its sender, after the numbers of other purposes. Memory is exposed until the end of
 //          the call, and for writing only if peers write to it. Input and output may be the same

@@ -238,7 +238,7 @@ base::Result<plan::Stages> barrier_stages(const AlgorithmSpec& spec,
     const auto placed = WEFT_TRY(schedule_parameter(spec));
     const auto shape = WEFT_TRY(validate(placed.schedule, request.size, placed.position));
     plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
-    Translation(stages, false).run(shape);
+    Translation(stages, /*paper_placement=*/false).run(shape);
     return stages;
 }
 

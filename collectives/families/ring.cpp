@@ -10,7 +10,7 @@
 //            allreduce       the reduction, then the distribution of the results
 //            reduce          the reduction, then every other rank puts its block to the root
 //          pairwise-ring: in step i of the reduction, every rank puts to rank + i the block for it,
-//          and receives its own one. Then it combines all parts of its block.
+//          and receives its own block. Then it combines all parts of its block.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7
 //          (pairwise-ring); ring: with messages to the next rank only. allreduce ring: also
 //          Kolmakov and Zhang's generalized algorithm, if it combines one block at a time.

@@ -5,8 +5,8 @@
 // Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
 //          exchanges them with its parent in one message. Larger subtrees are first. allgather:
 //          rank 0 gathers all blocks and sends them down the same tree (`gather-broadcast`).
-//          loggp-optimal: a rank with the blocks of n ranks first sends those of m ranks to one of
-//          them, with the m for which both ranks end as early as possible.
+//          loggp-optimal: a rank with the blocks of n ranks first sends the blocks of m of these
+//          ranks to one of the m, with the m for which both ranks end as early as possible.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1.2 to 3.1.4 and
 //          3.3. loggp-optimal: Alexandrov et al., LogGP, section 4; Iannello, Efficient algorithms
 //          for the reduce-scatter operation in LogGP.

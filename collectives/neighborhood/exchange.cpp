@@ -141,7 +141,7 @@ struct MovingBlock {
     std::vector<std::uint32_t> offsets = {};  ///< all offsets whose neighbors get the block
 };
 
-/// Blocks that move from the same rank to the same rank in the same round.
+/// Blocks that move between one pair of ranks in a round.
 struct RoundMessage {
     Coordinates distance;      ///< as Grid::reduced() returns it
     std::uint32_t number = 0;  ///< index among all messages to other ranks

@@ -2,8 +2,8 @@
 // recursive_halving.cpp - reduce_scatter by recursive halving.
 //
 // Idea     In step k numbers w and w xor 2^k exchange blocks. Each sends the blocks of the numbers
-//          whose bit k equals the peer's, and reduces those whose bit k equals its own. At the end
-//          a rank has its own block.
+//          that agree with the peer in bit k, and reduces the blocks of the numbers that agree with
+//          itself. At the end a rank has its own block.
 //          If n is no power of two, the first 2r ranks form r pairs, where r = n - p and p is the
 //          power of two below n; a pair shares a number. The blocks form two halves. The even rank
 //          of a pair works on the first half and the odd rank on the second half; each first gets

@@ -212,7 +212,7 @@ def compare_sides(weft_times, peer_times):
 
 
 def make_row(cell, size, rounds, peers, options, failures=()):
-    """Returns a row of the results, for one size. In a round, weft's times precede those of `peers`."""
+    """Returns a row of the results, for one size. A round has weft's times, then the times of `peers`."""
     used = counted_rounds(rounds, options.rounds)
     weft_times = times_of(used, 0, size)
     by_peer = {peer: times_of(used, 1 + place, size) for place, peer in enumerate(peers)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""variants - the MPI libraries with tuned settings, and those of another Debian root folder.
+"""variants - MPI libraries with tuned settings, and MPI libraries in another Debian root folder.
 
 Idea     A tuned side sets what a user could set to make collectives on one node faster. A side of another root runs the
          same program file there: both releases have the same binary interface of MPI. Its launch gets a mount namespace
