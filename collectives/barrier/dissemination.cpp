@@ -33,7 +33,8 @@ base::Result<std::vector<std::int64_t>> radices_of(const AlgorithmSpec& spec, Ra
     std::int64_t reach = 1;
     if (const SpecParameter* rounds = spec.find("rounds"); rounds != nullptr) {
         const auto refuse = [&](std::string_view why) {
-            return base::fail(Status::argument, "character {}: rounds {}, as in rounds=(a3,a2)",
+            return base::fail(Status::argument,
+                              "character {}: rounds {}; expected a form such as rounds=(a3,a2)",
                               rounds->position, why);
         };
         if (spec.find("k") != nullptr) return refuse("and k exclude each other");

@@ -42,13 +42,13 @@ class BinaryBlocks {
     BinaryBlocks(BlockWriter& writer, PartialResult& partial, Rank rank, Rank size)
         : writer_(writer), partial_(partial) {
         const auto ranks = as_u32(size);
-        const auto place = as_u32(rank);
+        const auto own = as_u32(rank);
         std::uint32_t first = 0;
         for (std::uint32_t exponent = 32; exponent-- > 0;) {
             if ((ranks >> exponent & 1) == 0) continue;
-            if (first <= place) {
+            if (first <= own) {
                 index_ = groups_.size();
-                number_ = place - first;
+                number_ = own - first;
             }
             groups_.push_back({first, exponent});
             first += 1U << exponent;

@@ -45,7 +45,8 @@ base::Result<Halving> halving_of(std::string_view collective, const AlgorithmSpe
                     WEFT_TRY(named_by(spec, "then", kThenDefault, {&collective, 1}))};
     const Properties properties = halving.then.algorithm->properties_of(halving.then.spec);
     if (properties.direct || properties.two_trees)
-        return base::fail(Status::argument, "then: {} {} {}", collective, print(halving.then.spec),
+        return base::fail(Status::argument, "then: {} {} {}: use another algorithm", collective,
+                          print(halving.then.spec),
                           properties.direct ? "is for ranks that share a node"
                                             : "cuts the buffer into halves, not into segments");
     return halving;

@@ -86,8 +86,7 @@ struct Folding {
 
     [[nodiscard]] bool in_pair(Rank rank) const { return as_u32(rank) < 2 * pairs; }
     [[nodiscard]] std::uint32_t number_of(Rank rank) const {
-        const auto place = as_u32(rank);
-        return in_pair(rank) ? place / 2 : place - pairs;
+        return in_pair(rank) ? as_u32(rank) / 2 : as_u32(rank) - pairs;
     }
     /// Returns the rank with this number; the first rank of a pair.
     [[nodiscard]] Rank first_of(std::uint32_t number) const {

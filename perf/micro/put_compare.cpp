@@ -177,7 +177,7 @@ class Bare final : public Side, private BareEndpoint {
         std::array<fi_cq_data_entry, 16> entries;
         const ssize_t got = fi_cq_read(completions_.get(), entries.data(), entries.size());
         if (got == -FI_EAGAIN) return;
-        if (got < 0) fail("completion with an error");
+        if (got < 0) fail(fmt::format("fi_cq_read: {}", fi_strerror(static_cast<int>(-got))));
         for (ssize_t i = 0; i < got; ++i) {
             const auto& entry = entries[static_cast<std::size_t>(i)];
             (entry.flags & FI_REMOTE_WRITE) != 0 ? ++arrived_ : --incomplete_;
@@ -288,7 +288,7 @@ Json to_json(const Figures& figures) {
 int run(int rounds, bool json) {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
-    if (world.size() != 2) fail("expected two ranks");
+    if (world.size() != 2) fail(fmt::format("{} ranks, expected 2", world.size()));
     const bool one_node = runtime.nodes() == 1;
     Weft weft_side(world);
     std::unique_ptr<Side> bare;

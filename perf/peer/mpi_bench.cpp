@@ -96,9 +96,8 @@ std::string complete(Options& options, int size) {
     const std::size_t element = weft::base::size_of(options.call.type);
     for (const std::uint64_t value : *bytes)
         if (value % element != 0 || value / element > 0x7fffffff)
-            return fmt::format(
-                "--bytes: {}, expected a multiple of {} with at most 2^31 - 1 elements", value,
-                element);
+            return fmt::format("--bytes: {}, expected a multiple of {} up to 2^31 - 1 elements",
+                               value, element);
     if (options.call.collective == Collective::barrier) *bytes = {0};
     if (options.call.root < 0 || options.call.root >= size)
         return fmt::format("--root: {} is not a rank from 0 to {}", options.call.root, size - 1);

@@ -15,7 +15,7 @@ namespace apps {
 
 namespace detail {
 inline void require_same_length(std::span<const double> result, std::span<const double> serial) {
-    if (result.size() != serial.size()) throw std::invalid_argument("vectors of different lengths");
+    if (result.size() != serial.size()) throw std::invalid_argument("results of different lengths");
 }
 }  // namespace detail
 
