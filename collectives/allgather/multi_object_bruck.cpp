@@ -11,8 +11,8 @@
 //          the remainder; Bruck et al. for one port.
 // Rounds   Over the network ceil(log_B N) for N nodes; on the node one more.
 // Bytes    Over the network all ports of a node together send the blocks of N-1 nodes.
-// Memory   A slot for a block of each local rank and, for each round, one for blocks from another
-//          node and one for the blocks of each port. If blocks are exposed: only one a round.
+// Memory   In each round a slot for blocks from another node. Unless blocks are exposed, also one
+//          for each local rank's block and, in each round, one for each port's blocks.
 // Good for Short blocks on many nodes with several ranks.
 // Holds    Synchronizing; bits are only copied. Blocks arrive at their final positions, so
 //          no rotation follows.

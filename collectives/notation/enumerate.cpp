@@ -50,7 +50,7 @@ bool visit_splits(Rank size, const Visit& visit) {
 }
 
 bool visit_merges(Rank size, const Visit& visit) {
-    for (Rank remainders = 1; size - remainders >= 4; ++remainders) {  // two factors
+    for (Rank remainders = 1; size - remainders >= 4; ++remainders) {  // at least 2 * 2
         const Rank inner = size - remainders;
         Schedule factors;
         const bool more = visit_factorisations(inner, factors, [&](const Schedule& factored) {

@@ -133,7 +133,7 @@ void OptimumSearch::try_splits(Rank size, Optimum& best) const {
 }
 
 void OptimumSearch::try_merges(Rank size, Optimum& best) const {
-    for (Rank inner = size - 1; inner >= 4; --inner) {  // at least two factors of 2
+    for (Rank inner = size - 1; inner >= 4; --inner) {  // at least 2 * 2
         // The same factors without remainders would cost two messages less.
         if (factored_cost(inner) + 2 * cost_.message < best.cost) try_merge(size, inner, best);
     }
