@@ -37,7 +37,7 @@ Result<Context*> find_context(const void* handle, std::string_view what,
         return fail(Status::argument, "the {} is not a handle of this library", what);
     if (head.context == nullptr)
         return fail(Status::argument, "the runtime of this {} has been finalized", what);
-    if (head.context->in_external())
+    if (permitted != Callers::all && head.context->in_external())
         return fail(Status::argument,
                     "called from the function passed to weft_on_progress(), which must not "
                     "use the runtime");
@@ -168,7 +168,7 @@ void Context::remove(const void* handle) {
 }
 
 void Context::drop(std::uint32_t index) {
-    if (!threads_) last_handle_ = nullptr;
+    forget_last();
     HandleEntry& entry = entry_at(index);
     entry.kind = HandleKind::free;
     entry.uses = (entry.uses + 1) & kUsesMask;
@@ -196,8 +196,8 @@ void Context::remove_contexts_of(const run::Team& team) {
     }
 }
 
-Result<Context*> find(const weft_runtime* runtime) {
-    auto context = find_context(runtime, "runtime");
+Result<Context*> find(const weft_runtime* runtime, Callers permitted) {
+    auto context = find_context(runtime, "runtime", permitted);
     if (context && &Context::head_of(runtime) != static_cast<const void*>(runtime))
         return fail(Status::argument, "the handle is not a runtime");
     return context;

@@ -52,10 +52,12 @@ struct HandleEntry {
     CallRequest request;
 };
 
+class Context;
+
 /// Handler of active messages that a program has registered. Kept until the runtime ends, because
 /// a replaced handler may still run.
 struct AmHandler {
-    run::ActiveMessages* messages = nullptr;
+    Context* context = nullptr;
     weft_am_handler function = nullptr;
     void* argument = nullptr;
 };
@@ -71,8 +73,9 @@ struct NearView {
     const run::Team* team = nullptr;
 };
 
-/// Callers that a function permits. Handlers of active messages may only send.
-enum class Callers : std::uint8_t { program, program_and_handlers };
+/// Callers that a function permits. Handlers of active messages may only send and abort; the
+/// function of weft_on_progress() may only abort.
+enum class Callers : std::uint8_t { program, program_and_handlers, all };
 
 /// Object of a weft_runtime: the runtime and its table of handles.
 class Context {
@@ -165,11 +168,15 @@ class Context {
         if (handle == last_handle_) [[likely]]
             return last_team_;
         const HandleEntry* const entry = find(handle, HandleKind::team);
-        if (entry == nullptr) return nullptr;
+        if (entry == nullptr || runtime_->messages().in_handler()) return nullptr;
         if (threads_) return entry->team;
         last_handle_ = handle;
         last_stream_ = entry->stream;
         return last_team_ = entry->team;
+    }
+    /// Makes the next team_of() check again whether a handler of active messages calls.
+    void forget_last() noexcept {
+        if (!threads_) last_handle_ = nullptr;
     }
     /// Returns the stream of a team that team_of() has just found.
     [[nodiscard]] run::Stream* stream_of(const weft_team* handle) {
@@ -235,7 +242,8 @@ struct RequestHandle {
     CallRequest* request = nullptr;
 };
 /// Return the object of a handle. Fail if the handle is refused, and in a forked child.
-[[nodiscard]] Result<Context*> find(const weft_runtime* runtime);
+[[nodiscard]] Result<Context*> find(const weft_runtime* runtime,
+                                    Callers permitted = Callers::program);
 [[nodiscard]] Result<TeamHandle> find(const weft_team* team, Callers permitted = Callers::program);
 [[nodiscard]] Result<RequestHandle> find(const weft_request* request);
 /// Returns the team of a handle, faster than find(). If nullptr, find() decides.
@@ -310,7 +318,7 @@ template <class Body>
 weft_status on_memory(const char* function, const weft_team* team, Body&& body) noexcept {
     return caught(function, [&]() -> Result<void> {
         Context* const context = Context::find_fast(team);
-        if (context != nullptr && !context->runtime().messages().in_handler()) [[likely]]
+        if (context != nullptr) [[likely]]
             if (run::Team* const found = context->team_of(team)) [[likely]]
                 return body(context->runtime().remote(*found, context->stream_of(team)));
         const auto found = WEFT_TRY(find(team));

@@ -16,7 +16,8 @@ namespace {
 /// Calls the program's handler, an AmHandler in `argument`, for a message.
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
     const auto& handler = *static_cast<const AmHandler*>(argument);
-    const weft_am message{handler.messages, peer};
+    handler.context->forget_last();  // so that find_team_fast() refuses calls of the handler
+    const weft_am message{&handler.context->runtime().messages(), peer};
     handler.function(handler.argument, &message, data, bytes);
 }
 
@@ -27,7 +28,7 @@ extern "C" weft_status weft_am_register(weft_runtime* runtime, int handler, weft
     return on(__func__, runtime, [&](Context* context) {
         run::ActiveMessages& messages = context->runtime().messages();
         if (fn == nullptr) return messages.set_handler(handler, {});
-        AmHandler& record = context->add_handler({&messages, fn, arg});
+        AmHandler& record = context->add_handler({context, fn, arg});
         return messages.set_handler(handler, {&call, &record});
     });
 }

@@ -109,8 +109,9 @@ extern "C" weft_status weft_on_progress(weft_runtime* runtime, void (*fn)(void* 
 }
 
 extern "C" void weft_abort(weft_runtime* runtime, int status) {
-    on(__func__, runtime,
-       [&](Context* context) -> Result<void> { context->runtime().abort(status); });
+    caught(__func__, [&]() -> Result<void> {
+        WEFT_TRY(find(runtime, Callers::all))->runtime().abort(status);
+    });
     // The handle is refused. The caller wants to end, so this process ends.
     std::fprintf(stderr, "weft: %s\n", weft_last_error());
     std::_Exit(link::exit_status_of_abort(status));

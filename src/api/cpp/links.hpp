@@ -72,6 +72,14 @@ inline void refuse_forks() {
                                           : "the handle has no team, or its team has been freed");
     return *link->team;
 }
+/// Like team_of(). Also throws an Error in a handler of active messages, which may not wait.
+[[nodiscard]] inline run::Team& team_for_call(const std::shared_ptr<TeamLink>& link) {
+    run::Team& team = team_of(link);
+    if (link->owner->messages().in_handler()) [[unlikely]]
+        throw Error(Status::argument,
+                    "called from a handler of active messages, which may only send messages");
+    return team;
+}
 
 /// Throws an Error if the argument `name` is not a rank of a team of `size` members.
 inline void check_rank(const char* name, Rank rank, Rank size) {

@@ -9,6 +9,7 @@
 namespace weft {
 
 using detail::succeed;
+using detail::team_for_call;
 using detail::team_of;
 
 namespace {
@@ -23,7 +24,7 @@ run::WordWait to_wait(const detail::WordCondition& condition) {
 }
 
 run::RemoteMemory remote(const std::shared_ptr<detail::TeamLink>& link) {
-    run::Team& team = team_of(link);
+    run::Team& team = team_for_call(link);
     return link->owner->remote(team, link->stream);
 }
 
@@ -104,7 +105,7 @@ void OneSidedCalls::get_grid(void* dst, const void* src, const BlockGrid& grid, 
     succeed(remote(link_).get_strided(dst, src, to_strided("get_grid", grid, rows), peer));
 }
 void OneSidedCalls::progress() {
-    static_cast<void>(team_of(link_));  // throws if the team has ended
+    static_cast<void>(team_for_call(link_));  // throws if the team has ended
     link_->owner->progress().drive_if_free();
 }
 void OneSidedCalls::put_signal(void* dst, const void* src, std::size_t bytes, std::uint64_t* signal,
@@ -166,7 +167,7 @@ std::size_t OneSidedCalls::wait_any(const detail::WordCondition& condition) {
 }
 
 Team Team::make_context() {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     auto link = detail::link_to(team, link_->runtime);
     link->stream = link->owner->remote(team).open_stream();
     return Team(std::move(link));

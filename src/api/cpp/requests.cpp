@@ -4,7 +4,7 @@
 
 namespace weft {
 
-using detail::team_of;
+using detail::team_for_call;
 
 namespace {
 
@@ -69,7 +69,8 @@ void PersistentRequest::start() {
     if (state_->current.state_)
         throw Error(Status::argument,
                     "start: the call is in flight: complete it by wait() or test()");
-    run::Operation* const operation = detail::succeed(team_of(state_->team).start(state_->call));
+    run::Operation* const operation =
+        detail::succeed(team_for_call(state_->team).start(state_->call));
     state_->current = Request(std::make_unique<Request::State>(state_->team->runtime, operation));
 }
 bool PersistentRequest::test() {
@@ -82,12 +83,12 @@ void PersistentRequest::wait() {
 // --- functions of teams that return requests -----------------------------------------------------
 
 Request Team::start(const Call& call) {
-    run::Operation* const operation = detail::succeed(team_of(link_).start(call));
+    run::Operation* const operation = detail::succeed(team_for_call(link_).start(call));
     return Request(std::make_unique<Request::State>(link_->runtime, operation));
 }
 
 Request OneSidedCalls::start_put(void* dst, const void* src, std::size_t bytes, Rank peer) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
     detail::succeed(link_->owner->remote(team, link_->stream)
                         .start_put(dst, src, bytes, peer, state->transfer->put));
@@ -95,7 +96,7 @@ Request OneSidedCalls::start_put(void* dst, const void* src, std::size_t bytes, 
 }
 Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
                                  std::shared_ptr<void> kept) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
     state->transfer->get = detail::succeed(link_->owner->remote(team, link_->stream)
                                                .start_get(dst, src, bytes, peer, std::move(kept)));
@@ -103,7 +104,7 @@ Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, 
 }
 
 PersistentRequest Team::prepare(const Call& call) {
-    Call prepared = detail::succeed(team_of(link_).prepare(call));
+    Call prepared = detail::succeed(team_for_call(link_).prepare(call));
     PersistentRequest request;
     request.state_ = std::make_unique<PersistentRequest::State>(
         PersistentRequest::State{link_, std::move(prepared), {}});

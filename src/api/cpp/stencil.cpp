@@ -17,7 +17,7 @@ class OpenTeam : public Team {
   public:
     explicit OpenTeam(Team team) : Team(std::move(team)) {}
     /// Returns the team of the handle. Throws an Error if it has ended.
-    [[nodiscard]] run::Team& get() const { return detail::team_of(link_); }
+    [[nodiscard]] run::Team& get() const { return detail::team_for_call(link_); }
 };
 
 }  // namespace

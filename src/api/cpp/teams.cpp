@@ -13,6 +13,7 @@
 namespace weft {
 
 using detail::succeed;
+using detail::team_for_call;
 using detail::team_of;
 
 namespace detail {
@@ -83,7 +84,7 @@ Rank Team::size() const {
 }
 
 void Team::run(const Call& call) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     const run::Team::LastCall* const last = team.repeated(call);
     const base::Failure* const failure = last != nullptr ? team.run(*last) : team.run(call);
     if (failure != nullptr) [[unlikely]]
@@ -91,39 +92,39 @@ void Team::run(const Call& call) {
 }
 
 std::optional<Team> Team::split(int color, int key) {
-    run::Team& parent = team_of(link_);
+    run::Team& parent = team_for_call(link_);
     run::Team* team = succeed(link_->owner->teams().split(parent, color, key));
     if (team == nullptr) return std::nullopt;
     return Team(detail::link_to(*team, link_->runtime));
 }
 
 Team Team::split_by_node() {
-    run::Team& parent = team_of(link_);
+    run::Team& parent = team_for_call(link_);
     run::Team* team = succeed(link_->owner->teams().split_node(parent));
     return Team(detail::link_to(*team, link_->runtime));
 }
 
 void Team::revoke() {
-    succeed(run::revoke(team_of(link_)));
+    succeed(run::revoke(team_for_call(link_)));
 }
 
 AgreedWord Team::agree(std::uint64_t word) {
-    const run::Ballot agreed = succeed(run::agree(team_of(link_), word));
+    const run::Ballot agreed = succeed(run::agree(team_for_call(link_), word));
     return {agreed.word, agreed.dead.count()};
 }
 
 Team Team::shrink() {
-    run::Team& parent = team_of(link_);
+    run::Team& parent = team_for_call(link_);
     run::Team* team = succeed(link_->owner->teams().shrink(parent));
     return Team(detail::link_to(*team, link_->runtime));
 }
 
 std::vector<Rank> Team::dead() const {
-    return run::dead_members(team_of(link_)).members();
+    return run::dead_members(team_for_call(link_)).members();
 }
 
 std::optional<Team> Team::split_strided(Rank start, Rank stride, Rank size) {
-    run::Team& parent = team_of(link_);
+    run::Team& parent = team_for_call(link_);
     run::Team* team = succeed(link_->owner->teams().split_strided(parent, start, stride, size));
     if (team == nullptr) return std::nullopt;
     return Team(detail::link_to(*team, link_->runtime));
@@ -150,7 +151,7 @@ Rank Team::translate(Rank rank, const Team& other) const {
 }
 
 void Team::free() {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     detail::check_end(*link_, "free");
     succeed(team.check_idle());
     const auto released = link_->owner->teams().release(team);
@@ -159,25 +160,25 @@ void Team::free() {
 }
 
 void Team::drop() {
-    static_cast<void>(team_of(link_));  // throws if the team has ended
+    static_cast<void>(team_for_call(link_));  // throws if the team has ended
     detail::check_end(*link_, "drop");
     abandon();
 }
 
 void* Team::register_memory(void* memory, std::size_t bytes) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     return succeed(link_->owner->registered().add(team, memory, bytes));
 }
 void Team::unregister_memory(const void* name) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     succeed(link_->owner->registered().remove(team, name));
 }
 std::size_t Team::registered_bytes(const void* name, Rank peer) const {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     return link_->owner->registered().bytes_of(team, name, peer);
 }
 void* Team::allocate(std::size_t bytes, std::size_t alignment) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     return succeed(link_->owner->heap().allocate(team, {bytes, alignment}));
 }
 void* Team::allocate_zeroed(std::size_t bytes, std::size_t alignment) {
@@ -187,18 +188,18 @@ void* Team::allocate_zeroed(std::size_t bytes, std::size_t alignment) {
     return memory;
 }
 void Team::release(void* memory) {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     if (memory == nullptr) return;
     succeed(link_->owner->heap().free(team, memory));
 }
 void* Team::ptr(const void* symmetric, Rank peer) const {
-    run::Team& team = team_of(link_);
+    run::Team& team = team_for_call(link_);
     detail::check_rank("ptr: peer", peer, team.size());
     return link_->owner->remote(team).address_on(symmetric, peer);
 }
 
 void Team::set_algorithm(std::string_view collective, std::string_view spec) {
-    succeed(team_of(link_).force(collective_named(collective), spec));
+    succeed(team_for_call(link_).force(collective_named(collective), spec));
 }
 
 std::string Team::algorithm_of(std::string_view collective, std::size_t count, Type type) const {
@@ -206,7 +207,7 @@ std::string Team::algorithm_of(std::string_view collective, std::size_t count, T
     const std::vector<std::size_t> counts(static_cast<std::size_t>(size()), count);
     if (collectives::traits_of(call.collective).has_counts())
         call.in_blocks.counts = call.out_blocks.counts = counts;
-    return succeed(team_of(link_).plans().choose(call))->text;
+    return succeed(team_for_call(link_).plans().choose(call))->text;
 }
 
 std::vector<PredictedAlgorithm> Team::candidates_of(std::string_view collective, std::size_t count,
@@ -215,7 +216,7 @@ std::vector<PredictedAlgorithm> Team::candidates_of(std::string_view collective,
                     .count = count,
                     .type = type,
                     .root = 0};
-    const plan::Choice choice = succeed(team_of(link_).plans().rank_algorithms(call));
+    const plan::Choice choice = succeed(team_for_call(link_).plans().rank_algorithms(call));
     std::vector<PredictedAlgorithm> candidates;
     for (const plan::RankedCandidate& candidate : choice.candidates)
         if (candidate.fulfils)

@@ -324,11 +324,11 @@ class PmixBootstrap final : public Bootstrap {
         return ranks;
     }
 
-    /// Waits until all ranks of this server have left the previous runtime and joined this one. The server of PMIx 4.2 may treat the end of a connection after
-    /// PMIx_Finalize() as a loss. If a fence waits for the rank at that moment, the server ends the
-    /// fence as a partial success. So ranks wait for keys of each other instead of a fence. They
-    /// poll for the keys, because a waiting server sometimes misses the arrival of a key and
-    /// answers two seconds later.
+    /// Waits until all ranks of this server have left the previous runtime and joined this one. The
+    /// server of PMIx 4.2 may treat the end of a connection after PMIx_Finalize() as a loss. If a
+    /// fence waits for the rank at that moment, the server ends the fence as a partial success. So
+    /// ranks wait for keys of each other instead of a fence. They poll for the keys, because a
+    /// waiting server sometimes misses the arrival of a key and answers two seconds later.
     [[nodiscard]] base::Result<void> await_server_ranks() const {
         const std::string key = full_key("joined");
         pmix_value_t value = {};

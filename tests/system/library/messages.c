@@ -21,7 +21,7 @@ struct word {
 };
 
 /// Replies with the ping's own bytes. Checks that the pings of a sender arrive in order, and that
-/// a handler must not wait: weft_quiet() is refused.
+/// a handler must not wait: weft_quiet() and collectives are refused.
 static void ping(void* arg, const weft_am* message, const void* data, size_t bytes) {
     struct word word;
     memcpy(&word, data, sizeof word);
@@ -29,7 +29,8 @@ static void ping(void* arg, const weft_am* message, const void* data, size_t byt
     CHECK(word.number == received_from[word.from]++);
     ++pings;
     DONE(weft_am_reply(message, kPong, data, bytes));
-    if (weft_quiet(world) == WEFT_ERR_ARGUMENT) ++refused;
+    if (weft_quiet(world) == WEFT_ERR_ARGUMENT && weft_barrier(world) == WEFT_ERR_ARGUMENT)
+        ++refused;
 }
 
 static void pong(void* arg, const weft_am* message, const void* data, size_t bytes) {

@@ -38,6 +38,18 @@ bool check(bool holds, const char* what) {
     return holds;
 }
 
+weft::Team* team_of_functions = nullptr;
+
+/// Returns true if a collective is refused within a called function, which must not wait.
+bool refuses_barrier() {
+    try {
+        team_of_functions->barrier();
+        return false;
+    } catch (const weft::Error& error) {
+        return error.status() == weft::Status::argument;
+    }
+}
+
 }  // namespace
 
 constexpr int kNoHandler = 3;
@@ -46,6 +58,7 @@ int main() {
     weft::Runtime runtime;
     weft::Team world = runtime.world();
     my_rank = world.rank();
+    team_of_functions = &world;
     bool right = true;
     {
         weft::Rpc rpc(runtime);
@@ -73,6 +86,8 @@ int main() {
         } catch (const weft::Error& error) {
             right = check(error.status() == weft::Status::argument, error.what()) && right;
         }
+        right =
+            check(rpc.call<refuses_barrier>(0).get(), "a barrier in a called function") && right;
         world.barrier();
         const long size = world.size();
         right = check(reported == size * (size + 1) / 2, "the reported sum") && right;
