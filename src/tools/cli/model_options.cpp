@@ -170,7 +170,7 @@ void complete_machine(lab::CostParameters& parameters, const MachineArguments& a
 plan::PredictedCost simulate_call(const ProgramQuestion& question, const plan::Machine& machine) {
     lab::Programs programs{.size = question.request.size, .node_of = machine.node_of};
     programs.program_of = [&](Rank rank) { return generate_one(question, rank); };
-    const plan::BufferSize buffer{question.request.elements, question.request.element_bytes};
+    const plan::BufferSize buffer = question.buffer();
     programs.banks = [&] {
         return run::banks_of(generate_one(question, 0), buffer, machine.bank_bytes);
     };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -16,7 +17,6 @@
 #include "plan/schedule/step.hpp"
 #include "tools/launch/layout.hpp"
 #include "tools/text/text.hpp"
-#include "tools/verify/verify.hpp"
 
 namespace weft::tools {
 
@@ -189,11 +189,6 @@ std::vector<Rank> read_nodes(const std::string& layout, Rank ranks) {
     return node_of_ranks(ranks_per_node);
 }
 
-plan::Layout read_layout(const ProgramArguments& arguments, Rank ranks) {
-    if (arguments.layout.empty()) return plan::Layout();
-    return plan::Layout::of(read_nodes(arguments.layout, ranks));
-}
-
 ElementCount read_elements(const std::string& bytes, const std::string& type_name) {
     const auto type = need(base::parse_type(type_name), "--type");
     const auto count = need(base::parse_bytes(bytes), "--bytes");
@@ -204,9 +199,20 @@ ElementCount read_elements(const std::string& bytes, const std::string& type_nam
     return ElementCount{type, element_bytes, count / element_bytes};
 }
 
-collectives::GenerateRequest read_request(const ProgramArguments& arguments) {
+const collectives::CollectiveTraits& known_collective(const std::string& name) {
+    if (const auto* const traits = collectives::find_collective(name)) return *traits;
+    refuse("unknown collective '{}'; known: {}{}", name,
+           fmt::join(collectives::kCollectiveNames, ", "),
+           base::did_you_mean(name, collectives::kCollectiveNames));
+}
+
+namespace {
+
+collectives::GenerateRequest read_request(const ProgramArguments& arguments, Rank ranks) {
     const ElementCount elements = read_elements(arguments.bytes, arguments.type);
-    collectives::GenerateRequest request;
+    collectives::GenerateRequest request{.size = ranks};
+    if (!arguments.layout.empty())
+        request.layout = plan::Layout::of(read_nodes(arguments.layout, ranks));
     request.root = arguments.root.value_or(0);
     request.elements = elements.count;
     request.element_bytes = elements.bytes;
@@ -216,13 +222,7 @@ collectives::GenerateRequest read_request(const ProgramArguments& arguments) {
     return request;
 }
 
-const collectives::CollectiveTraits& known_collective(const std::string& name) {
-    if (const auto* const traits = collectives::find_collective(name)) return *traits;
-    refuse("unknown collective '{}'; known: {}{}", name,
-           fmt::join(collectives::kCollectiveNames, ", "),
-           base::did_you_mean(name, collectives::kCollectiveNames));
-}
-
+/// Reads a v-collective of `ranks` ranks; returns nullptr for other collectives.
 std::shared_ptr<const CountedCall> read_counted(const ProgramArguments& arguments, Rank ranks) {
     const auto* const traits = collectives::find_collective(arguments.collective);
     if (traits == nullptr || !traits->has_counts()) {
@@ -237,98 +237,66 @@ std::shared_ptr<const CountedCall> read_counted(const ProgramArguments& argument
     return std::make_shared<const CountedCall>(std::move(call));
 }
 
-namespace {
-
-/// Reads the request for `ranks` ranks, with the layout of --layout.
-collectives::GenerateRequest read_request(const ProgramArguments& arguments, Rank ranks) {
-    auto request = read_request(arguments);
-    request.size = ranks;
-    request.layout = read_layout(arguments, ranks);
-    return request;
-}
-
-std::shared_ptr<const NeighborCall> read_neighbors(const ProgramArguments& arguments) {
-    const std::string& collective = arguments.collective;
-    const std::string& algorithm = arguments.algorithm;
+/// Reads --grid, --periodic, --reach and --star.
+collectives::Stencil read_stencil(const ProgramArguments& arguments) {
     constexpr int kReachMax = 100;
     constexpr std::size_t kDimensionsMax = 8;
     constexpr double kNeighborsMax = 1e5;
-    if (arguments.grid.empty()) refuse("--grid is missing: {} has neighbors on a grid", collective);
+    if (arguments.grid.empty())
+        refuse("--grid is missing: {} has neighbors on a grid", arguments.collective);
     const auto extents = parse_grid(arguments.grid);
     if (extents.size() > kDimensionsMax)
         refuse("--grid {}: it has {} dimensions, at most {}", arguments.grid, extents.size(),
                kDimensionsMax);
     if (arguments.reach < 1 || arguments.reach > kReachMax)
         refuse("--reach: {} is not in 1..{}", arguments.reach, kReachMax);
-    double neighbors = 1;
-    for (std::size_t i = 0; i < extents.size(); ++i) neighbors *= 2 * arguments.reach + 1;
-    if (!arguments.star && neighbors > kNeighborsMax)
-        refuse("--reach: {} gives a rank more than {} neighbors", arguments.reach, kNeighborsMax);
-    if (algorithm != "direct" && algorithm != "combined")
-        refuse("--algorithm: {} has only direct and combined, not '{}'", collective, algorithm);
     const auto dimensions = static_cast<int>(extents.size());
-    auto stencil = need(collectives::Stencil::make(
-                            {extents, std::vector<bool>(extents.size(), arguments.periodic)},
-                            arguments.star ? collectives::star_offsets(dimensions, arguments.reach)
-                                           : collectives::box_offsets(dimensions, arguments.reach)),
-                        "--grid");
-    NeighborCall call{std::move(stencil),
-                      collective == kNeighborAllgather ? collectives::NeighborData::same
-                                                       : collectives::NeighborData::own,
-                      algorithm == "direct" ? collectives::NeighborWay::direct
-                                            : collectives::NeighborWay::combined};
-    if (arguments.ranks && *arguments.ranks != call.ranks())
-        refuse("--ranks: {} given, --grid {} has {}", *arguments.ranks, arguments.grid,
-               call.ranks());
-    return std::make_shared<const NeighborCall>(std::move(call));
+    if (!arguments.star && std::pow(2 * arguments.reach + 1, dimensions) > kNeighborsMax)
+        refuse("--reach: {} gives a rank more than {} neighbors", arguments.reach, kNeighborsMax);
+    return need(collectives::Stencil::make(
+                    {extents, std::vector<bool>(extents.size(), arguments.periodic)},
+                    arguments.star ? collectives::star_offsets(dimensions, arguments.reach)
+                                   : collectives::box_offsets(dimensions, arguments.reach)),
+                "--grid");
 }
 
 ProgramQuestion read_neighbor_question(const ProgramArguments& arguments) {
-    auto neighbors = read_neighbors(arguments);
-    if (const Rank ranks = neighbors->ranks(); ranks > kListedRanksMax)
+    const bool allgather = arguments.collective == kNeighborAllgather;
+    const bool direct = arguments.algorithm == kNeighborAlgorithms.front();
+    const auto stencil = read_stencil(arguments);
+    if (!direct && arguments.algorithm != kNeighborAlgorithms.back())
+        refuse("--algorithm: {} has only {}, not '{}'", arguments.collective,
+               fmt::join(kNeighborAlgorithms, " and "), arguments.algorithm);
+    const auto ranks = static_cast<Rank>(stencil.grid().ranks());
+    if (arguments.ranks && *arguments.ranks != ranks)
+        refuse("--ranks: {} given, --grid {} has {}", *arguments.ranks, arguments.grid, ranks);
+    if (ranks > kListedRanksMax)
         refuse("--grid {}: {} ranks, at most {}", arguments.grid, ranks, kListedRanksMax);
-    auto request = read_request(arguments, neighbors->ranks());
-    request.root = plan::kNoRank;
-    request.elements *= neighbors->stencil.offsets().size();
-    return ProgramQuestion{arguments.collective,
-                           {.name = arguments.algorithm},
-                           request,
-                           nullptr,
-                           std::move(neighbors)};
+    ProgramQuestion question{.collective = arguments.collective,
+                             .spec = {.name = arguments.algorithm},
+                             .request = read_request(arguments, ranks)};
+    question.request.root = plan::kNoRank;
+    question.request.elements *= stencil.offsets().size();
+    question.neighbors = std::make_shared<const NeighborCall>(NeighborCall{
+        stencil, allgather ? collectives::NeighborData::same : collectives::NeighborData::own,
+        direct ? collectives::NeighborWay::direct : collectives::NeighborWay::combined});
+    return question;
 }
 
-}  // namespace
-
-ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max) {
-    if (is_neighborhood(arguments.collective)) return read_neighbor_question(arguments);
+/// Reads the call, without its algorithm.
+ProgramQuestion read_call(const ProgramArguments& arguments, Rank ranks) {
     const auto& traits = known_collective(arguments.collective);
-    if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
-        refuse("--algorithm is missing: a schedule or a name; weft list has them");
-    if (!arguments.ranks) refuse("--ranks is missing");
-    const bool listed = !arguments.layout.empty() || traits.has_counts();
-    check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
-    auto request = read_request(arguments, *arguments.ranks);
-    auto counted = read_counted(arguments, request.size);
-    const std::string collective(collectives::traits_of(traits.even).name);
-    if (traits.has_pairwise_counts()) {
-        if (!arguments.algorithm.empty() && arguments.algorithm != collectives::kPairwiseAlgorithm)
-            refuse("--algorithm: {} has only '{}'", traits.name, collectives::kPairwiseAlgorithm);
-        request.elements = counted->elements();
-        return ProgramQuestion{collective,
-                               {.name = std::string(collectives::kPairwiseAlgorithm)},
-                               request,
-                               std::move(counted)};
-    }
-    auto spec = need_of_spec(collectives::parse_spec(arguments.algorithm));
-    const auto* const algorithm = need_of_spec(collectives::find_algorithm(collective, spec));
-    if (!collectives::is_rooted(algorithm->collective)) request.root = plan::kNoRank;
-    request.elements =
-        collectives::contract(collective).vector_elements(request.size, request.elements);
-    if (counted != nullptr) {
-        request.counts = counted->counts;
-        request.elements = counted->elements();
-    }
-    return ProgramQuestion{collective, std::move(spec), request, std::move(counted)};
+    ProgramQuestion call{.collective = std::string(collectives::traits_of(traits.even).name),
+                         .spec = {},
+                         .request = read_request(arguments, ranks),
+                         .counted = read_counted(arguments, ranks)};
+    if (!traits.rooted()) call.request.root = plan::kNoRank;
+    const std::uint64_t elements = call.request.elements;
+    call.request.elements =
+        call.counted != nullptr
+            ? call.counted->elements()
+            : collectives::contract(call.collective).vector_elements(ranks, elements);
+    return call;
 }
 
 std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
@@ -351,17 +319,34 @@ std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
     return programs;
 }
 
+}  // namespace
+
+ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max) {
+    if (is_neighborhood(arguments.collective)) return read_neighbor_question(arguments);
+    const auto& traits = known_collective(arguments.collective);
+    if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
+        refuse("--algorithm is missing: a schedule or a name; weft list has them");
+    if (!arguments.ranks) refuse("--ranks is missing");
+    const bool listed = !arguments.layout.empty() || traits.has_counts();
+    check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
+    ProgramQuestion question = read_call(arguments, *arguments.ranks);
+    if (traits.has_pairwise_counts()) {
+        if (!arguments.algorithm.empty() && arguments.algorithm != collectives::kPairwiseAlgorithm)
+            refuse("--algorithm: {} has only '{}'", traits.name, collectives::kPairwiseAlgorithm);
+        question.spec.name = collectives::kPairwiseAlgorithm;
+        return question;
+    }
+    question.spec = need_of_spec(collectives::parse_spec(arguments.algorithm));
+    need_of_spec(collectives::find_algorithm(question.collective, question.spec));
+    if (question.counted != nullptr) question.request.counts = question.counted->counts;
+    return question;
+}
+
 ProgramQuestion read_given(const ProgramArguments& arguments, const std::string& file) {
     auto programs = read_programs(arguments, file);
-    if (const auto wrong = plan::malformed(programs); !wrong.empty())
-        refuse("--program: {}: {}", file, wrong);
-    auto request = read_request(arguments, static_cast<Rank>(programs.size()));
-    const auto& traits = known_collective(arguments.collective);
-    const std::string collective(collectives::traits_of(traits.even).name);
-    request.elements =
-        collectives::contract(collective).vector_elements(request.size, request.elements);
+    ProgramQuestion question = read_call(arguments, static_cast<Rank>(programs.size()));
     const std::string& name = programs.front().algorithm;
-    ProgramQuestion question{collective, {.name = name.empty() ? file : name}, request};
+    question.spec.name = name.empty() ? file : name;
     question.given = std::make_shared<const std::vector<plan::Program>>(std::move(programs));
     return question;
 }
@@ -373,7 +358,6 @@ ProgramQuestion for_models(ProgramQuestion question) {
     if (call.traits->even == Collective::alltoall && !call.has_equal_counts())
         fail(Status::unsupported, "--counts: an alltoallv whose counts differ is not simulated");
     question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
-    question.request.root = call.traits->rooted() ? call.root : plan::kNoRank;
     auto modeled = std::make_shared<CountedCall>(call);
     modeled->traits = &collectives::traits_of(call.traits->even);
     question.request.counts = modeled->counts;  // a view: `counted` owns the counts

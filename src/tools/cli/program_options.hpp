@@ -18,6 +18,7 @@
 #include "collectives/v_collective.hpp"
 #include "plan/schedule/contract.hpp"
 #include "plan/schedule/program.hpp"
+#include "plan/select/model.hpp"
 #include "tools/cli/command.hpp"
 
 namespace weft::tools {
@@ -51,8 +52,6 @@ struct NeighborCall {
     collectives::Stencil stencil;
     collectives::NeighborData data = collectives::NeighborData::own;
     collectives::NeighborWay way = collectives::NeighborWay::direct;
-
-    [[nodiscard]] Rank ranks() const { return static_cast<Rank>(stencil.grid().ranks()); }
 };
 
 struct ProgramArguments {
@@ -82,8 +81,6 @@ inline constexpr std::array kNeighborAlgorithms{"direct", "combined"};
 
 /// Returns the node of each of `ranks` ranks from the text of --layout.
 [[nodiscard]] std::vector<Rank> read_nodes(const std::string& layout, Rank ranks);
-/// Returns the layout of --layout for `ranks` ranks; an empty one if it was not given.
-[[nodiscard]] plan::Layout read_layout(const ProgramArguments& arguments, Rank ranks);
 
 struct ElementCount {
     Type type;
@@ -103,6 +100,10 @@ struct ProgramQuestion {
     /// Programs of a file, which replace generated ones.
     std::shared_ptr<const std::vector<plan::Program>> given = nullptr;
 
+    [[nodiscard]] plan::BufferSize buffer() const {
+        return {request.elements, request.element_bytes};
+    }
+    [[nodiscard]] std::uint64_t bytes() const { return request.elements * request.element_bytes; }
     /// Returns true if only sender and receiver have a message's count.
     [[nodiscard]] bool is_pairwise() const {
         return counted != nullptr && counted->traits->has_pairwise_counts();
@@ -115,19 +116,12 @@ struct ProgramQuestion {
 [[nodiscard]] ProgramQuestion for_models(ProgramQuestion question);
 /// Returns the collective of that name, with or without counts.
 [[nodiscard]] const collectives::CollectiveTraits& known_collective(const std::string& name);
-/// Reads a v-collective of `ranks` ranks; returns nullptr for other collectives.
-[[nodiscard]] std::shared_ptr<const CountedCall> read_counted(const ProgramArguments& arguments,
-                                                              Rank ranks);
-/// Reads --bytes, --type and the placement; needs no algorithm.
-[[nodiscard]] collectives::GenerateRequest read_request(const ProgramArguments& arguments);
 /// ranks_max: limit of --ranks. With --layout or a v-collective it is kListedRanksMax.
 [[nodiscard]] ProgramQuestion read_question(const ProgramArguments& arguments,
                                             Rank ranks_max = kListedRanksMax);
 
-/// Reads the programs of all ranks in text form. They must be of the collective and of --ranks.
-[[nodiscard]] std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
-                                                       const std::string& file);
-/// Returns a question whose programs are those of the file.
+/// Returns a question whose programs are those of all ranks in the file, in text form. They must be
+/// of the collective and of --ranks, but may be malformed.
 [[nodiscard]] ProgramQuestion read_given(const ProgramArguments& arguments,
                                          const std::string& file);
 

@@ -32,6 +32,7 @@
 #include "tools/simulate/simulate.hpp"
 #include "tools/simulate/stream.hpp"
 #include "tools/simulate/timeline.hpp"
+#include "tools/verify/verify.hpp"
 
 namespace weft::tools {
 
@@ -92,50 +93,6 @@ class Progress {
     std::uint64_t next_ = base::monotonic_ns() + 2'000'000'000;
 };
 
-/// Inputs of a simulation besides the call.
-struct Conditions {
-    lab::SimulationInputs inputs;
-    lab::Queueing queueing;
-    std::optional<plan::Machine> machine;  ///< set for local and remote costs
-};
-
-Conditions read_conditions(const SimulateArguments& arguments, lab::CostParameters parameters,
-                           const collectives::GenerateRequest& request) {
-    const lab::ModelParameters& model = parameters.wire;
-    const Rank size = request.size;
-    Conditions conditions;
-    auto& [inputs, queueing, machine] = conditions;
-    inputs.model = lab::message_model(model);
-    queueing.topology = lab::Topology(model.latency);
-    if (!arguments.topology.empty()) {
-        queueing.topology =
-            need(lab::Topology::parse(arguments.topology, model.latency, size), "--topology");
-        inputs.network = std::make_shared<lab::Topology>(queueing.topology);
-    }
-    if (!arguments.noise.empty())
-        inputs.noise = need(lab::parse_noise(arguments.noise, arguments.seed), "--noise");
-    inputs.starts = read_skew(arguments.skew, size);
-    queueing.contention = arguments.contention == "ports"   ? lab::Contention::ports
-                          : arguments.contention == "links" ? lab::Contention::links
-                                                            : lab::Contention::none;
-    complete_machine(parameters, arguments.machine, nodes_of(request), size);
-    machine = std::move(parameters.machine);
-    if (!machine) return conditions;
-    if (inputs.network != nullptr || queueing.contention != lab::Contention::none ||
-        !arguments.goal.empty())
-        fail(Status::unsupported,
-             "--topology, --contention and --goal are not valid with separate costs of local and "
-             "remote puts, nor with ranks that share processors");
-    const bool uses_times_of_ranks = !arguments.noise.empty() || !arguments.skew.empty() ||
-                                     arguments.trace_option() != nullptr ||
-                                     arguments.engine != "auto";
-    if (machine->oversubscribed() && uses_times_of_ranks)
-        fail(Status::unsupported,
-             "--noise, --skew, --timeline, --trace and --engine are not valid with ranks that "
-             "share processors");
-    return conditions;
-}
-
 /// Checks that the time of `chain` successive messages fits 64 bits of picoseconds.
 void check_range(const plan::MessageModel& model, const plan::BufferSize& size, double chain) {
     const double bytes = static_cast<double>(size.elements) * size.element_bytes;
@@ -182,20 +139,18 @@ struct SimulatedRun {
 class Simulation {
   public:
     Simulation(const SimulateArguments& arguments, const ProgramQuestion& question,
-               Conditions conditions)
-        : arguments_(arguments),
-          question_(question),
-          inputs_(std::move(conditions.inputs)),
-          queueing_(std::move(conditions.queueing)),
-          machine_(std::move(conditions.machine)) {
-        if (machine_) {
-            const plan::PutModels models =
-                plan::put_models(*machine_, /*waits=*/true, /*computes=*/true);
-            inputs_.model = models.model;
-            far_ = models.far;
-        }
-        size_ = {question.request.elements, question.request.element_bytes};
-        inputs_.progress = [this](double done) { progress_("simulated", done); };
+               lab::CostParameters parameters)
+        : arguments_(arguments), question_(question), size_(question.buffer()) {
+        read_inputs(parameters.wire);
+        complete_machine(parameters, arguments.machine, nodes_of(question.request),
+                         question.request.size);
+        machine_ = std::move(parameters.machine);
+        if (!machine_) return;
+        check_options_of_machine();
+        const plan::PutModels models =
+            plan::put_models(*machine_, /*waits=*/true, /*computes=*/true);
+        inputs_.model = models.model;
+        far_ = models.far;
     }
 
     SimulatedRun run() {
@@ -242,6 +197,40 @@ class Simulation {
     [[nodiscard]] const std::vector<lab::Span>& spans() const { return spans_; }
 
   private:
+    void read_inputs(const lab::ModelParameters& wire) {
+        const Rank size = question_.request.size;
+        inputs_.model = lab::message_model(wire);
+        inputs_.progress = [this](double done) { progress_("simulated", done); };
+        queueing_.topology = lab::Topology(wire.latency);
+        if (!arguments_.topology.empty()) {
+            queueing_.topology =
+                need(lab::Topology::parse(arguments_.topology, wire.latency, size), "--topology");
+            inputs_.network = std::make_shared<lab::Topology>(queueing_.topology);
+        }
+        if (!arguments_.noise.empty())
+            inputs_.noise = need(lab::parse_noise(arguments_.noise, arguments_.seed), "--noise");
+        inputs_.starts = read_skew(arguments_.skew, size);
+        queueing_.contention = arguments_.contention == "ports"   ? lab::Contention::ports
+                               : arguments_.contention == "links" ? lab::Contention::links
+                                                                  : lab::Contention::none;
+    }
+
+    /// Refuses options that are not valid with the costs of a machine.
+    void check_options_of_machine() const {
+        if (inputs_.network != nullptr || queueing_.contention != lab::Contention::none ||
+            !arguments_.goal.empty())
+            fail(Status::unsupported,
+                 "--topology, --contention and --goal are not valid with separate costs of local "
+                 "and remote puts, nor with ranks that share processors");
+        const bool uses_times_of_ranks = !arguments_.noise.empty() || !arguments_.skew.empty() ||
+                                         arguments_.trace_option() != nullptr ||
+                                         arguments_.engine != "auto";
+        if (machine_->oversubscribed() && uses_times_of_ranks)
+            fail(Status::unsupported,
+                 "--noise, --skew, --timeline, --trace and --engine are not valid with ranks that "
+                 "share processors");
+    }
+
     static double seconds_since(std::uint64_t begin) {
         return static_cast<double>(base::monotonic_ns() - begin) * 1e-9;
     }
@@ -310,19 +299,17 @@ class Simulation {
     }
 
     base::Result<void> generate_range(lab::ImagePart& part, Rank first, Rank last, bool reports) {
-        if (stages_)
-            return lab::add_programs(part, *stages_, first, last, [&](Rank rank) {
-                if (reports)
-                    progress_("generated", static_cast<double>(rank - first) / (last - first));
-            });
+        const auto report = [&](Rank rank) {
+            if (reports) progress_("generated", static_cast<double>(rank - first) / (last - first));
+        };
+        if (stages_) return lab::add_programs(part, *stages_, first, last, report);
         for (Rank rank = first; rank < last; ++rank) {
             const auto program = generate_one(question_, rank);
             if (!program) return program.failure();
             if (auto added = part.add(*program); !added) return added;
             // The first 64 ranks show how much memory the others need.
             if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));
-            if (reports && (rank & 0xfff) == 0)
-                progress_("generated", static_cast<double>(rank - first) / (last - first));
+            if ((rank & 0xfff) == 0) report(rank);
         }
         return base::Done{};
     }
@@ -351,11 +338,11 @@ class Simulation {
 
     const SimulateArguments& arguments_;
     const ProgramQuestion& question_;
+    plan::BufferSize size_;
     lab::SimulationInputs inputs_;
     lab::Queueing queueing_;
-    std::optional<plan::Machine> machine_;
+    std::optional<plan::Machine> machine_;  ///< set for local and remote costs
     std::optional<plan::FarPuts> far_;
-    plan::BufferSize size_;
     std::optional<plan::Stages> stages_;
     std::vector<lab::Span> spans_;
     double generate_s_ = 0;
@@ -366,7 +353,7 @@ Json to_json(lab::WireModel model, const ProgramQuestion& question, const Simula
     const lab::Outcome& outcome = run.outcome;
     Json object{{"algorithm", collectives::print(question.spec)},
                 {"ranks", question.request.size},
-                {"bytes", question.request.elements * question.request.element_bytes},
+                {"bytes", question.bytes()},
                 {"model", lab::name_of(model)},
                 {"engine", run.engine},
                 {"makespan_ns", plan::nanoseconds(outcome.makespan)},
@@ -398,10 +385,9 @@ std::string time_in_words(double us) {
 
 std::string title_of(lab::WireModel model, const ProgramQuestion& question,
                      const SimulatedRun& run) {
-    const std::uint64_t bytes = question.request.elements * question.request.element_bytes;
     return fmt::format(
         "{} by {} of {} ranks, {}: {} by the {} model", question.collective,
-        collectives::print(question.spec), question.request.size, size_in_words(bytes),
+        collectives::print(question.spec), question.request.size, size_in_words(question.bytes()),
         time_in_words(plan::nanoseconds(run.outcome.makespan) * 1e-3), lab::name_of(model));
 }
 
@@ -414,15 +400,6 @@ void write_pictures(const SimulateArguments& arguments, const std::string& title
                                            : lab::timeline_svg(title, size, spans));
     if (!arguments.trace.empty())
         write_file("--trace", arguments.trace, lab::timeline_trace(title, size, spans));
-}
-
-void write_goal(const std::string& path, const ProgramQuestion& question,
-                const plan::MessageModel& model) {
-    const auto programs = generate_all(question);
-    const auto text = need(
-        lab::to_goal(programs, {question.request.elements, question.request.element_bytes}, model),
-        "--goal");
-    write_file("--goal", path, text);
 }
 
 /// Refuses a model without costs, because all ranks would end at once.
@@ -449,15 +426,21 @@ int simulate(const SimulateArguments& arguments) {
         arguments.program.empty()
             ? for_models(read_question(arguments.programs, std::numeric_limits<Rank>::max()))
             : read_given(arguments.programs, arguments.program);
+    if (question.given != nullptr)
+        if (const auto wrong = plan::malformed(*question.given); !wrong.empty())
+            refuse("--program: {}: {}", arguments.program, wrong);
     const lab::CostParameters parameters = read_model(arguments.model);
     const lab::ModelParameters& model = parameters.wire;
     check_costs(arguments, model);
-    const Conditions conditions = read_conditions(arguments, parameters, question.request);
-    Simulation simulation(arguments, question, conditions);
+    Simulation simulation(arguments, question, parameters);
     const SimulatedRun run = simulation.run();
     write_pictures(arguments, title_of(model.model, question, run), question.request.size,
                    simulation.spans());
-    if (!arguments.goal.empty()) write_goal(arguments.goal, question, conditions.inputs.model);
+    if (!arguments.goal.empty())
+        write_file(
+            "--goal", arguments.goal,
+            need(lab::to_goal(generate_all(question), question.buffer(), lab::message_model(model)),
+                 "--goal"));
     print_answer(to_json(model.model, question, run), arguments.json);
     return 0;
 }

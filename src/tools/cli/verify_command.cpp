@@ -12,12 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "base/read_file.hpp"
 #include "base/region.hpp"
 #include "plan/schedule/localize.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
-#include "tools/text/text.hpp"
 #include "tools/verify/verify.hpp"
 
 namespace weft::tools {
@@ -29,6 +27,21 @@ struct VerifyArguments {
     std::string file;
     bool json = false;
 };
+
+/// Returns the call with its programs: those of the file, or of a generator.
+ProgramQuestion read_call(const VerifyArguments& arguments) {
+    const ProgramArguments& programs = arguments.programs;
+    const bool neighborhood = is_neighborhood(programs.collective);
+    if (neighborhood && !arguments.file.empty())
+        refuse("--program is not valid with {}, expected --grid", programs.collective);
+    if (!neighborhood) {
+        const auto& traits = known_collective(programs.collective);
+        if (!arguments.file.empty()) return read_given(programs, arguments.file);
+        if (programs.algorithm.empty() && !traits.has_pairwise_counts())
+            refuse("--algorithm or --program is missing; weft list has the algorithms");
+    }
+    return read_question(programs);
+}
 
 /// Sets the root of programs if the file has none: --root, or 0. Refuses another --root.
 void set_root(const VerifyArguments& arguments, std::vector<plan::Program>& programs) {
@@ -49,55 +62,24 @@ void set_root(const VerifyArguments& arguments, std::vector<plan::Program>& prog
     for (plan::Program& program : programs) program.root = given.value_or(0);
 }
 
-std::vector<plan::Program> programs_of(const VerifyArguments& arguments) {
-    const ProgramArguments& programs = arguments.programs;
-    if (is_neighborhood(programs.collective)) {
-        if (!arguments.file.empty())
-            refuse("--program is not valid with {}, expected --grid", programs.collective);
-    } else {
-        if (!arguments.file.empty()) {
-            auto given = read_programs(programs, arguments.file);
-            set_root(arguments, given);
-            return given;
-        }
-        const auto& traits = *collectives::find_collective(programs.collective);
-        if (programs.algorithm.empty() && !traits.has_pairwise_counts())
-            refuse("--algorithm or --program is missing; weft list has the algorithms");
-    }
-    return generate_all(read_question(programs));
+std::vector<plan::Program> programs_of(const ProgramQuestion& call,
+                                       const VerifyArguments& arguments) {
+    if (call.given == nullptr) return generate_all(call);
+    std::vector<plan::Program> programs = *call.given;
+    set_root(arguments, programs);
+    return programs;
 }
 
-/// The call to verify. The contract may refer to `counted` or `neighbors`.
-struct VerifiedCall {
-    std::shared_ptr<const CountedCall> counted;  ///< nullptr: not a v-collective
-    plan::Contract contract;
-    std::shared_ptr<const NeighborCall> neighbors = nullptr;  ///< nullptr: no neighborhood
-};
-VerifiedCall verified_call(const VerifyArguments& arguments, Rank ranks,
-                           collectives::GenerateRequest& request) {
-    if (is_neighborhood(arguments.programs.collective)) {
-        const ProgramQuestion question = read_question(arguments.programs);
-        request.elements = question.request.elements;
-        const auto& neighbors = question.neighbors;
-        return VerifiedCall{nullptr,
-                            collectives::neighbor_contract(neighbors->stencil, neighbors->data),
-                            neighbors};
-    }
-    auto counted = read_counted(arguments.programs, ranks);
-    const auto& traits = *collectives::find_collective(arguments.programs.collective);
-    VerifiedCall call{std::move(counted),
-                      collectives::contract(collectives::traits_of(traits.even).name)};
-    request.elements = call.counted != nullptr
-                           ? call.counted->elements()
-                           : call.contract.vector_elements(ranks, request.elements);
-    if (traits.has_pairwise_counts()) call.contract = call.counted->contract();
-    return call;
+/// Returns the contract of the call, which may refer to the call.
+plan::Contract contract_of(const ProgramQuestion& call) {
+    if (call.neighbors != nullptr)
+        return collectives::neighbor_contract(call.neighbors->stencil, call.neighbors->data);
+    return call.is_pairwise() ? call.counted->contract() : collectives::contract(call.collective);
 }
 
 /// Refuses programs of a file whose counts are not those of the call.
-void check_block_sizes(const VerifyArguments& arguments, const VerifiedCall& call,
-                       const std::vector<plan::Program>& programs,
-                       const collectives::GenerateRequest& request) {
+void check_block_sizes(const VerifyArguments& arguments, const ProgramQuestion& call,
+                       const std::vector<plan::Program>& programs) {
     if (arguments.file.empty()) return;
     const auto blocks = static_cast<std::size_t>(programs.front().size);
     for (const plan::Program& program : programs) {
@@ -105,8 +87,8 @@ void check_block_sizes(const VerifyArguments& arguments, const VerifiedCall& cal
         if (call.counted != nullptr)
             expected = program.pairwise ? need(call.counted->program(program.rank)).unit_counts
                                         : call.counted->counts;
-        else if (call.contract.block_per_rank)
-            expected.assign(blocks, request.elements / blocks);
+        else if (collectives::contract(call.collective).block_per_rank)
+            expected.assign(blocks, call.request.elements / blocks);
         const bool even =
             std::ranges::adjacent_find(expected, std::not_equal_to{}) == expected.end();
         const std::vector<std::uint64_t>& found = program.unit_counts;
@@ -118,8 +100,9 @@ void check_block_sizes(const VerifyArguments& arguments, const VerifiedCall& cal
 
 /// Rewrites the programs as the runtime does if local peers map each other's memory: a payload that
 /// fits a cell is published to local peers instead of put.
-void publish_to_local_peers(std::vector<plan::Program>& programs, const plan::Layout& layout,
+void publish_to_local_peers(std::vector<plan::Program>& programs,
                             const collectives::GenerateRequest& request) {
+    const plan::Layout& layout = request.layout;
     if (!layout.is_given() || programs.front().pairwise) return;
     const plan::Program& first = programs.front();
     const std::uint64_t payload =
@@ -149,22 +132,19 @@ Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict&
 }
 
 int verify(const VerifyArguments& arguments) {
-    const std::string& collective = arguments.programs.collective;
-    if (!is_neighborhood(collective)) static_cast<void>(known_collective(collective));
-    auto request = read_request(arguments.programs);
-    auto programs = programs_of(arguments);
-    const auto call = verified_call(arguments, programs.front().size, request);
-    check_block_sizes(arguments, call, programs, request);
-    const auto layout = read_layout(arguments.programs, programs.front().size);
-    publish_to_local_peers(programs, layout, request);
+    const ProgramQuestion call = read_call(arguments);
+    auto programs = programs_of(call, arguments);
+    check_block_sizes(arguments, call, programs);
+    publish_to_local_peers(programs, call.request);
+    const plan::Contract contract = contract_of(call);
     const bool in_place = call.neighbors == nullptr && !programs.front().pairwise;
     const plan::Verdict verdict = plan::verify({.programs = programs,
-                                                .contract = &call.contract,
-                                                .elements = request.elements,
-                                                .element_bytes = request.element_bytes,
+                                                .contract = &contract,
+                                                .elements = call.request.elements,
+                                                .element_bytes = call.request.element_bytes,
                                                 .in_place = in_place,
                                                 .mixed = in_place,
-                                                .layout = layout});
+                                                .layout = call.request.layout});
     print_answer(to_json(programs.front(), programs.size(), verdict), arguments.json);
     return verdict.valid ? 0 : kAnswerIsNo;
 }
