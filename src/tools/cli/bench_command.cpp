@@ -16,7 +16,6 @@
 
 #include "base/element_types.hpp"
 #include "base/units.hpp"
-#include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/team/call.hpp"
@@ -26,6 +25,7 @@
 #include "tools/cli/bench_subjects.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
+#include "tools/cli/program_options.hpp"
 #include "tools/measure/measuring.hpp"
 #include "tools/measure/ping_pong.hpp"
 
@@ -35,15 +35,6 @@ namespace {
 
 constexpr std::uint64_t kSingleCallsMax = 10'000;  ///< in a histogram
 constexpr std::size_t kSchedulesMax = 16;          ///< schedules that `--algorithm all` tries
-
-/// Checks that the algorithm of this spec has programs for a job of `size` ranks.
-base::Result<void> check_fit(const BenchPlan& plan, const std::string& text, Rank size) {
-    if (auto known = check_spec(plan, text); !known || plan.pairwise()) return known;
-    const Rank root = plan.rooted() ? plan.call.root : plan::kNoRank;
-    const auto program = collectives::generate(plan.algorithms_of, *collectives::parse_spec(text),
-                                               {.size = size, .root = root, .elements = 1});
-    return program ? base::Result<void>() : program.failure();
-}
 
 /// Checks the options that depend on the number of ranks; equal on all ranks.
 base::Result<void> check_job(const BenchPlan& plan, Rank size) {
@@ -57,12 +48,7 @@ base::Result<void> check_job(const BenchPlan& plan, Rank size) {
     if (plan.request.pairs > pairs)
         return base::fail(Status::argument, "--pairs: {} ranks have no {} pairs, expected 1..{}",
                           size, plan.request.pairs, pairs);
-    for (const std::string& given : plan.request.algorithms) {
-        if (given == "auto" || given == "all") continue;
-        if (auto fits = check_fit(plan, given, size); !fits)
-            return fits.failure().within(fmt::format("--algorithm \"{}\"", given));
-    }
-    return {};
+    return check_specs(plan, size);
 }
 
 /// Returns the specs that `--algorithm all` tries: each algorithm that fits the job, with the
@@ -71,18 +57,11 @@ std::vector<std::string> all_specs(const BenchPlan& plan, Rank size) {
     if (plan.pairwise()) return {std::string(collectives::kPairwiseAlgorithm)};
     std::vector<std::string> specs;
     for (std::string& spec : collectives::specs_to_try(plan.algorithms_of)) {
-        if (check_fit(plan, spec, size)) specs.push_back(std::move(spec));
+        if (check_spec(plan, spec, size)) specs.push_back(std::move(spec));
     }
-    for (const collectives::Algorithm& algorithm : collectives::algorithms()) {
-        if (algorithm.collective != plan.algorithms_of) continue;
-        if (!algorithm.properties.notation || size < 2) continue;
-        std::size_t schedules = 0;
-        collectives::for_each_schedule(size, collectives::ScheduleFamily::factored,
-                                       [&](const collectives::Schedule& schedule) {
-                                           specs.push_back(collectives::print(schedule));
-                                           return ++schedules < kSchedulesMax;
-                                       });
-    }
+    for (const collectives::Schedule& schedule : schedules_for(
+             plan.algorithms_of, size, {collectives::ScheduleFamily::factored}, kSchedulesMax))
+        specs.push_back(collectives::print(schedule));
     return specs;
 }
 
@@ -112,26 +91,24 @@ template <class Subject, class... Arguments>
 base::Result<Timed> measure_subject(Team world, const BenchPlan& plan, std::uint64_t bytes,
                                     Arguments... arguments) {
     if (plan.request.delay_ns == 0)
-        return make_and_measure<Subject>(world, plan, bytes, world, arguments...);
+        return make_and_measure<Subject>(world, plan, bytes, world, bytes, arguments...);
     return make_and_measure<Delayed<Subject>>(world, plan, bytes, plan.request.delay_ns, world,
-                                              arguments...);
+                                              bytes, arguments...);
 }
 
 base::Result<Timed> measure_collective(Team world, const BenchPlan& plan, std::uint64_t bytes) {
+    using enum Collective;
     switch (plan.call.collective) {
-        case Collective::barrier:
+        case barrier:
             return measure_subject<BarrierSubject>(world, plan, bytes);
-        case Collective::allreduce:
-            return measure_subject<FunctionSubject<Collective::allreduce>>(world, plan, bytes,
-                                                                           bytes, plan.call);
-        case Collective::reduce:
-            return measure_subject<FunctionSubject<Collective::reduce>>(world, plan, bytes, bytes,
-                                                                        plan.call);
-        case Collective::broadcast:
-            return measure_subject<FunctionSubject<Collective::broadcast>>(world, plan, bytes,
-                                                                           bytes, plan.call);
+        case allreduce:
+            return measure_subject<FunctionSubject<allreduce>>(world, plan, bytes, plan.call);
+        case reduce:
+            return measure_subject<FunctionSubject<reduce>>(world, plan, bytes, plan.call);
+        case broadcast:
+            return measure_subject<FunctionSubject<broadcast>>(world, plan, bytes, plan.call);
         default:
-            return measure_subject<CallSubject>(world, plan, bytes, bytes, plan.call);
+            return measure_subject<CallSubject>(world, plan, bytes, plan.call);
     }
 }
 
@@ -141,8 +118,8 @@ base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_
     const PutStream stream{.puts = puts_per_call(plan.name, bytes),
                            .pairs = static_cast<Rank>(plan.request.pairs),
                            .both_ways = plan.name == kBothWays};
-    auto timed = latency ? measure_subject<PutLatencySubject>(world, plan, bytes, bytes)
-                         : measure_subject<PutStreamSubject>(world, plan, bytes, bytes, stream);
+    auto timed = latency ? measure_subject<PutLatencySubject>(world, plan, bytes)
+                         : measure_subject<PutStreamSubject>(world, plan, bytes, stream);
     if (!timed) return timed;
     timed->algorithm = "put";
     const std::uint64_t puts = latency ? PutLatencySubject::kPutsPerCall : stream.total_puts();
@@ -169,7 +146,7 @@ base::Result<Timed> measure_spec(Team world, const BenchPlan& plan, std::uint64_
 }
 
 base::Result<Timed> measure_memcpy(Team world, const BenchPlan& plan, std::uint64_t bytes) {
-    auto timed = measure_subject<MemcpySubject>(world, plan, bytes, bytes);
+    auto timed = measure_subject<MemcpySubject>(world, plan, bytes);
     if (timed) timed->algorithm = kMemcpyName;
     return timed;
 }
@@ -306,9 +283,9 @@ void add_kinds_of_calls(CLI::App& command, BenchRequest& request) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, int& exit_status) {
+void add_bench_command(CLI::App& app) {
     const auto [command, request] = add_command<BenchRequest>(
-        app, exit_status, "bench",
+        app, "bench",
         "time a collective or puts, on N ranks (-n N) or on those of weft run or mpirun",
         &run_bench, "weft bench");
     std::vector<std::string> names(collectives::kCollectiveNames.begin(),

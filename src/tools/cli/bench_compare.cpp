@@ -63,6 +63,7 @@ MeasuredLibrary describe_weft(const BenchPlan& plan) {
 MeasuredLibrary describe_mpi(const BenchPlan& plan, const std::string& mpi) {
     MpiJob job{.mpi = mpi,
                .ranks = *plan.request.ranks,
+               .preload = {yielding_library(mpi, *plan.request.ranks)},
                .program = {peer_program(mpi), "--collective", plan.name}};
     append(job.program, measuring_words(plan));
     // Between virtual nodes, Open MPI and the UCX of MPICH may not use shared memory.
@@ -71,8 +72,6 @@ MeasuredLibrary describe_mpi(const BenchPlan& plan, const std::string& mpi) {
                         "OMPI_MCA_btl_tcp_if_include=lo"};
     else if (plan.request.nodes.value_or(1) > 1)
         job.settings = {"UCX_TLS=^posix,sysv,cma,knem,xpmem", "MPIR_CVAR_NOLOCAL=1"};
-    if (const std::string yields = yielding_library(mpi, job.ranks); !yields.empty())
-        append(job.settings, {"LD_PRELOAD=" + yields});
     return {.name = mpi, .command = words_of(job)};
 }
 

@@ -73,16 +73,6 @@ void plan_collective(BenchPlan& plan) {
     if (plan.traits != nullptr) plan.call.collective = plan.traits->collective;
 }
 
-/// Checks that the algorithms exist and that the root is not negative.
-void check_specs(const BenchPlan& plan) {
-    if (plan.rooted() && plan.call.root < 0)
-        refuse("--root: {} is not a rank, expected 0 or more", plan.call.root);
-    for (const std::string& given : plan.request.algorithms) {
-        if (given == "auto" || given == "all") continue;
-        need(check_spec(plan, given), fmt::format("--algorithm \"{}\"", given));
-    }
-}
-
 /// Reads --bytes. The default sizes start with 8 bytes, rounded up to whole elements.
 void plan_bytes(BenchPlan& plan) {
     const BenchRequest& request = plan.request;
@@ -118,16 +108,27 @@ void plan_bytes(BenchPlan& plan) {
 
 }  // namespace
 
-base::Result<void> check_spec(const BenchPlan& plan, const std::string& given) {
+base::Result<void> check_spec(const BenchPlan& plan, const std::string& given, Rank size) {
     if (plan.pairwise()) {
         if (given == collectives::kPairwiseAlgorithm) return {};
         return base::fail(Status::argument, "{} has no algorithm '{}'; it has {}", plan.name, given,
                           collectives::kPairwiseAlgorithm);
     }
-    const auto spec = collectives::parse_spec(given);
-    if (!spec) return spec.failure();
-    const auto algorithm = collectives::find_algorithm(plan.algorithms_of, *spec);
-    if (!algorithm) return algorithm.failure();
+    const auto spec = WEFT_TRY(collectives::parse_spec(given));
+    WEFT_TRY(collectives::find_algorithm(plan.algorithms_of, spec));
+    if (size == 0) return {};
+    const Rank root = plan.rooted() ? plan.call.root : plan::kNoRank;
+    WEFT_TRY(collectives::generate(plan.algorithms_of, spec,
+                                   {.size = size, .root = root, .elements = 1}));
+    return {};
+}
+
+base::Result<void> check_specs(const BenchPlan& plan, Rank size) {
+    for (const std::string& given : plan.request.algorithms) {
+        if (given == "auto" || given == "all") continue;
+        if (auto checked = check_spec(plan, given, size); !checked)
+            return checked.failure().within(fmt::format("--algorithm \"{}\"", given));
+    }
     return {};
 }
 
@@ -160,7 +161,9 @@ BenchPlan plan_bench(const BenchRequest& request) {
     plan_overlap(plan);
     plan_collective(plan);
     check_peers(plan);
-    check_specs(plan);
+    if (plan.rooted() && plan.call.root < 0)
+        refuse("--root: {} is not a rank, expected 0 or more", plan.call.root);
+    need(check_specs(plan));
     if (plan.reduces() && !oracle::has_operation(type, op))
         refuse("--op: {} does not exist for {}, which has {}", request.op, request.type,
                run::operations_of(type));

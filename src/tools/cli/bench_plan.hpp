@@ -77,8 +77,12 @@ struct BenchPlan {
 
 /// Throws an Error if the arguments do not fit each other.
 [[nodiscard]] BenchPlan plan_bench(const BenchRequest& request);
-/// Fails if the collective has no algorithm for the spec `given`.
-[[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given);
+/// Fails if the spec names no algorithm of the collective, or one without programs for `size` ranks.
+/// size: 0 if it is not yet known.
+[[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given,
+                                            Rank size);
+/// Checks all specs of --algorithm.
+[[nodiscard]] base::Result<void> check_specs(const BenchPlan& plan, Rank size = 0);
 
 // The benches return the exit status; rank 0 prints.
 

@@ -44,7 +44,7 @@ class BenchJob {
 
 class BarrierSubject : public BenchJob {
   public:
-    using BenchJob::BenchJob;
+    BarrierSubject(Team world, std::uint64_t /*bytes*/) : BenchJob(world) {}
 
     void prepare(std::uint64_t) {}
     void call() { world_.barrier(); }

@@ -20,7 +20,7 @@
 namespace weft::tools {
 
 using lab::add_command, lab::add_flag, lab::add_option, lab::Option;
-using lab::first_word_of_program, lab::help_text, lab::keep_unknown_words, lab::on_run;
+using lab::first_word_of_program, lab::keep_unknown_words, lab::on_run;
 using lab::Json, lab::json_text, lab::print_json;
 using lab::reason_of, lab::set_footer, lab::unknown_option, lab::unknown_words;
 
@@ -49,16 +49,15 @@ void write_file(const char* option, const std::string& path, const std::string& 
 /// Replaces a file by renaming a new one, so that no reader sees a part of it.
 void replace_file(const char* option, const std::string& path, const std::string& text);
 
-/// Adds a command. run(arguments) is called after parsing; the arguments exist as long
-/// as the command. speaker: start of its messages. Stores the exit status in `exit_status`.
+/// Adds a command. run(arguments) is called after parsing and returns the exit status; the arguments
+/// exist as long as the command. speaker: start of its messages.
 template <class Arguments>
-[[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(CLI::App& app, int& exit_status,
-                                                           const char* name, const char* summary,
-                                                           int (*run)(const Arguments& arguments),
-                                                           const char* speaker = "weft") {
+[[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(
+    CLI::App& app, const char* name, const char* summary,
+    std::function<int(const Arguments& arguments)> run, const char* speaker = "weft") {
     const auto arguments = std::make_shared<Arguments>();
     CLI::App& command = add_command(app, name, summary);
-    on_run(command, exit_status, [arguments, run, speaker] {
+    on_run(command, [arguments, run = std::move(run), speaker] {
         return run_command(speaker, [&] { return run(*arguments); });
     });
     return {&command, arguments.get()};
@@ -78,25 +77,24 @@ void add_json_flag(CLI::App& command, bool& json);
 [[nodiscard]] std::string machine_name();  ///< host and online processors: "host1, 8 processors"
 
 /// program: the program and its arguments; main() fills it before the command runs.
-void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
-void add_mpi_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status);
-void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& compiler_args,
-                          int& exit_status);
-void add_bench_command(CLI::App& app, int& exit_status);
-void add_fit_command(CLI::App& app, int& exit_status);
-void add_tune_command(CLI::App& app, int& exit_status);
-void add_info_command(CLI::App& app, int& exit_status);
-void add_doctor_command(CLI::App& app, int& exit_status);
-void add_list_command(CLI::App& app, int& exit_status);
-void add_show_command(CLI::App& app, int& exit_status);
-void add_verify_command(CLI::App& app, int& exit_status);
-void add_enumerate_command(CLI::App& app, int& exit_status);
-void add_simulate_command(CLI::App& app, int& exit_status);
-void add_goal_command(CLI::App& app, int& exit_status);
-void add_cost_command(CLI::App& app, int& exit_status);
-void add_formula_command(CLI::App& app, int& exit_status);
-void add_explain_command(CLI::App& app, int& exit_status);
-void add_mpi_check_command(CLI::App& app, int& exit_status);
-void add_help_command(CLI::App& app, int& exit_status);
+void add_run_command(CLI::App& app, const std::vector<std::string>& program);
+void add_mpi_run_command(CLI::App& app, const std::vector<std::string>& program);
+void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& compiler_args);
+void add_bench_command(CLI::App& app);
+void add_fit_command(CLI::App& app);
+void add_tune_command(CLI::App& app);
+void add_info_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
+void add_list_command(CLI::App& app);
+void add_show_command(CLI::App& app);
+void add_verify_command(CLI::App& app);
+void add_enumerate_command(CLI::App& app);
+void add_simulate_command(CLI::App& app);
+void add_goal_command(CLI::App& app);
+void add_cost_command(CLI::App& app);
+void add_formula_command(CLI::App& app);
+void add_explain_command(CLI::App& app);
+void add_mpi_check_command(CLI::App& app);
+void add_help_command(CLI::App& app);
 
 }  // namespace weft::tools

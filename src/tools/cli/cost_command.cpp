@@ -58,8 +58,7 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
         if (stages) return plan::program_of(*stages, rank);
         return generate_one(question, rank);
     };
-    const plan::BufferSize size{question.request.elements, question.request.element_bytes};
-    const auto cost = lab::cost_of(programs, size, parameters);
+    const auto cost = lab::cost_of(programs, question.buffer(), parameters);
     if (!cost) return cost.failure();
     return Candidate{collectives::print(question.spec), *cost, formula_of(question, parameters)};
 }
@@ -79,7 +78,7 @@ Json to_json(const Candidate& candidate, const ProgramQuestion& question,
     const lab::Cost& cost = candidate.cost;
     Json object{{"algorithm", candidate.algorithm},
                 {"ranks", question.request.size},
-                {"bytes", question.request.elements * question.request.element_bytes},
+                {"bytes", question.bytes()},
                 {"params", params},
                 {"time_us", cost.time_us()},
                 {"dynamic_energy_uj", cost.dynamic_uj},
@@ -119,73 +118,57 @@ class CostQuestion {
             return std::tuple(lab::value_of(c.cost, objective_), c.cost.time, c.cost.total_uj,
                               c.cost.descriptor_bytes);
         });
-        print_answer(to_json(*best, *question_, parameters_.name), arguments_.json);
+        print_answer(to_json(*best, question_, parameters_.name), arguments_.json);
         return 0;
     }
 
   private:
-    [[nodiscard]] bool asks_all() const {
-        if (pairwise_) return false;  // these calls have one algorithm
-        return arguments_.programs.algorithm.empty() || arguments_.programs.algorithm == "all";
-    }
-
     void read_all() {
         parameters_ = read_parameters(arguments_.params);
         objective_ = need(lab::parse_objective(arguments_.objective), "--objective");
         if (arguments_.descriptor_bytes_max)
             descriptor_bytes_max_ =
                 need(base::parse_bytes(*arguments_.descriptor_bytes_max), "--max-descriptor-bytes");
-        ProgramArguments programs = arguments_.programs;
-        // read_question() needs one algorithm; find_candidates() tries all of them.
-        if (asks_all() && is_neighborhood(programs.collective)) {
-            programs.algorithm = kNeighborAlgorithms.front();
-        } else if (asks_all()) {
-            const auto& traits = known_collective(programs.collective);
-            const auto algorithms =
-                collectives::algorithms_of(collectives::traits_of(traits.even).name);
-            programs.algorithm = traits.has_pairwise_counts() ? collectives::kPairwiseAlgorithm
-                                                              : algorithms.front().name;
-        }
-        question_ = read_question(programs);
-        pairwise_ = question_->is_pairwise();
-        question_ = for_models(*std::move(question_));
-        complete_machine(parameters_, arguments_.machine, nodes_of(question_->request),
-                         question_->request.size);
+        question_ = read_call(arguments_.programs);
+        const std::string& algorithm = arguments_.programs.algorithm;
+        const bool all = algorithm.empty() || algorithm == "all";
+        tries_all_ = all && !question_.is_pairwise();  // pairwise calls have one algorithm
+        if (!tries_all_) set_algorithm(question_, all ? "" : algorithm);
+        question_ = for_models(std::move(question_));
+        complete_machine(parameters_, arguments_.machine, nodes_of(question_.request),
+                         question_.request.size);
     }
 
     std::vector<Candidate> find_candidates() {
+        if (!tries_all_) return {need(cost_of(question_, parameters_))};
         std::vector<Candidate> candidates;
-        if (!asks_all()) {
-            candidates.push_back(need(cost_of(*question_, parameters_)));
-            return candidates;
-        }
-        if (question_->neighbors != nullptr) {
-            ProgramArguments programs = arguments_.programs;
+        if (question_.neighbors != nullptr) {
             for (const char* const algorithm : kNeighborAlgorithms) {
-                programs.algorithm = algorithm;
-                candidates.push_back(need(cost_of(read_question(programs), parameters_)));
+                set_algorithm(question_, algorithm);
+                candidates.push_back(need(cost_of(question_, parameters_)));
             }
             return candidates;
         }
-        const auto add = [&](const collectives::AlgorithmSpec& spec) {
-            ProgramQuestion question = *question_;
-            question.spec = spec;
-            const auto candidate = cost_of(question, parameters_);
-            if (candidate) candidates.push_back(*candidate);
-        };
-        for (const collectives::AlgorithmSpec& spec : collectives::candidate_specs(
-                 question_->collective, {.size = question_->request.size,
-                                        .stage = stage_cost(),
-                                        .put_ps = put_cost(),
-                                        .buffer_ps = stage_cost().message,
-                                        .layout = question_->request.layout}))
-            add(spec);
-        for (const collectives::Algorithm& algorithm :
-             collectives::algorithms_of(question_->collective))
-            if (algorithm.properties.notation) add_schedules(add);
+        const Rank size = question_.request.size;
+        auto specs = collectives::candidate_specs(question_.collective,
+                                                  {.size = size,
+                                                   .stage = stage_cost(),
+                                                   .put_ps = put_cost(),
+                                                   .buffer_ps = stage_cost().message,
+                                                   .layout = question_.request.layout});
+        // Counting needs the programs of all ranks, so larger teams get fewer schedules.
+        const std::size_t schedules_max = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
+        using enum collectives::ScheduleFamily;
+        for (const collectives::Schedule& schedule :
+             schedules_for(question_.collective, size, {factored, split, merged}, schedules_max))
+            specs.push_back({.schedule = schedule});
+        for (const collectives::AlgorithmSpec& spec : specs) {
+            question_.spec = spec;
+            if (const auto candidate = cost_of(question_, parameters_); candidate)
+                candidates.push_back(*candidate);
+        }
         if (candidates.empty())
-            refuse("no algorithm of {} fits {} ranks", question_->collective,
-                   question_->request.size);
+            refuse("no algorithm of {} fits {} ranks", question_.collective, size);
         return candidates;
     }
 
@@ -196,26 +179,8 @@ class CostQuestion {
     }
     [[nodiscard]] collectives::StageCost stage_cost() const {
         const plan::MessageModel model = lab::message_model(parameters_.wire);
-        const std::uint64_t bytes = question_->request.elements * question_->request.element_bytes;
         return {.latency = model.latency + model.receive,
-                .message = model.busy(bytes) + model.combine(bytes, 2)};
-    }
-
-    template <class Add>
-    void add_schedules(Add add) {
-        const Rank size = question_->request.size;
-        for (const auto family :
-             {collectives::ScheduleFamily::factored, collectives::ScheduleFamily::split,
-              collectives::ScheduleFamily::merged}) {
-            // Counting needs the programs of all ranks, so larger teams get fewer schedules.
-            std::size_t remaining = kSchedulesMax / static_cast<std::size_t>(1 + size / 128);
-            collectives::for_each_schedule(size, family,
-                                           [&](const collectives::Schedule& schedule) {
-                                               if (remaining-- == 0) return false;
-                                               add({.schedule = schedule});
-                                               return true;
-                                           });
-        }
+                .message = model.busy(question_.bytes()) + model.combine(question_.bytes(), 2)};
     }
 
     [[nodiscard]] bool keeps_limits(const lab::Cost& cost) const {
@@ -228,7 +193,7 @@ class CostQuestion {
         for (const Candidate& candidate : candidates) costs.push_back(candidate.cost);
         Json front = Json::array();
         for (const std::size_t i : lab::pareto_front(costs))
-            front.push_back(to_json(candidates[i], *question_, parameters_.name));
+            front.push_back(to_json(candidates[i], question_, parameters_.name));
         if (arguments_.json) {
             print_json(Json{{"front", std::move(front)}});
             return;
@@ -245,19 +210,16 @@ class CostQuestion {
     lab::CostParameters parameters_;
     lab::Objective objective_ = lab::Objective::time;
     std::optional<std::uint64_t> descriptor_bytes_max_;
-    std::optional<ProgramQuestion> question_;
-    bool pairwise_ = false;
+    ProgramQuestion question_;
+    bool tries_all_ = false;  ///< tries all algorithms, not only that of --algorithm
 };
-
-int cost(const CostArguments& arguments) {
-    return CostQuestion(arguments).run();
-}
 
 }  // namespace
 
-void add_cost_command(CLI::App& app, int& exit_status) {
+void add_cost_command(CLI::App& app) {
     const auto [command, arguments] = add_command<CostArguments>(
-        app, exit_status, "cost", "time, energy and memory of a call", &cost);
+        app, "cost", "time, energy and memory of a call",
+        [](const CostArguments& given) { return CostQuestion(given).run(); });
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--params", arguments->params,
                "costs: infiniband-2007, archer-xc30-min, archer-xc30-median, or a file");

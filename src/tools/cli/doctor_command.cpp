@@ -207,10 +207,9 @@ int doctor(const DoctorArguments& arguments) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, int& exit_status) {
+void add_doctor_command(CLI::App& app) {
     const auto [command, arguments] = add_command<DoctorArguments>(
-        app, exit_status, "doctor", "find problems that prevent jobs here or make them slow",
-        &doctor);
+        app, "doctor", "find problems that prevent jobs here or make them slow", &doctor);
     add_json_flag(*command, arguments->json);
     set_footer(
         *command,

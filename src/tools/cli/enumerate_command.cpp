@@ -171,10 +171,10 @@ int enumerate(const EnumerateArguments& arguments) {
 
 }  // namespace
 
-void add_enumerate_command(CLI::App& app, int& exit_status) {
+void add_enumerate_command(CLI::App& app) {
     const auto [command, arguments] = add_command<EnumerateArguments>(
-        app, exit_status, "enumerate",
-        "enumerate the schedules of recursive multiplying for a number of ranks", &enumerate);
+        app, "enumerate", "enumerate the schedules of recursive multiplying for a number of ranks",
+        &enumerate);
     add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();
     add_option(*command, "--kind", arguments->kind, "factored, split or merged")
         .one_of({kKinds.begin(), kKinds.end()});

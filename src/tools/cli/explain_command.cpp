@@ -151,11 +151,8 @@ plan::Tuning tuning_of(const ExplainArguments& arguments) {
     return need(run::read_tuning(path), "--tuning");
 }
 
-/// Measured times by algorithm in a job on this machine, or reasons of failures.
-struct MeasuredTimes {
-    std::map<std::string, double> us;
-    std::map<std::string, std::string> failures;
-};
+/// Measured times in us by algorithm, in jobs on this machine, or reasons of failures.
+using MeasuredTimes = std::map<std::string, base::Result<double>>;
 
 /// Returns the words that start the described job, as far as this machine permits.
 Words bench_job(const ExplainArguments& arguments) {
@@ -176,11 +173,9 @@ Words bench_job(const ExplainArguments& arguments) {
     return words_of_job(options, command);
 }
 
-void add_row(const Json& row, const std::string& algorithm, MeasuredTimes& found) {
-    if (row.at("checked").get<bool>())
-        found.us[algorithm] = row.at("median_us").get<double>();
-    else
-        found.failures[algorithm] = "the result is wrong";
+base::Result<double> time_of(const Json& row) {
+    if (row.at("checked").get<bool>()) return row.at("median_us").get<double>();
+    return base::fail(Status::environment, "the result is wrong");
 }
 
 /// Measures all candidates in one job. If that fails, measures each in a separate job, so that a
@@ -195,25 +190,25 @@ MeasuredTimes measure(const plan::Choice& choice, const ExplainArguments& argume
     if (const auto answer = json_of(all, kJobSecondsMax);
         answer && answer->at("results").size() == choice.candidates.size()) {
         for (std::size_t i = 0; i < choice.candidates.size(); ++i)
-            add_row(answer->at("results").at(i), choice.candidates[i].algorithm, found);
+            found.emplace(choice.candidates[i].algorithm, time_of(answer->at("results").at(i)));
         return found;
     }
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         Words words = job;
         append(words, {"--algorithm", candidate.algorithm});
-        if (const auto answer = json_of(words, kJobSecondsMax))
-            add_row(answer->at("results").at(0), candidate.algorithm, found);
-        else
-            found.failures[candidate.algorithm] = answer.failure().text;
+        const auto answer = json_of(words, kJobSecondsMax);
+        found.emplace(candidate.algorithm, answer ? time_of(answer->at("results").at(0))
+                                                  : base::Result<double>(answer.failure()));
     }
-    if (found.us.empty() && !found.failures.empty())
-        fail(Status::environment, "--measure: {}", found.failures.begin()->second);
+    const auto failed = [](const auto& entry) { return !entry.second; };
+    if (std::ranges::all_of(found, failed) && !found.empty())
+        fail(Status::environment, "--measure: {}", found.begin()->second.failure().text);
     return found;
 }
 
 /// Returns the report. With --measure, each candidate has `measured_us`: null after a failure.
 Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Rank nodes,
-               const MeasuredTimes* measured) {
+               const MeasuredTimes& measured) {
     const bool shows_resources = !preference_of(arguments).is_usual();
     Json candidates = Json::array();
     for (const plan::RankedCandidate& candidate : choice.candidates) {
@@ -226,10 +221,9 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
             candidates.back()["energy_uj"] = static_cast<double>(candidate.energy_pj) * 1e-6;
             candidates.back()["descriptors"] = candidate.descriptors;
         }
-        if (measured == nullptr) continue;
-        const auto found = measured->us.find(candidate.algorithm);
-        candidates.back()["measured_us"] =
-            found != measured->us.end() ? Json(found->second) : Json();
+        if (!arguments.measure) continue;
+        const auto& measured_us = measured.at(candidate.algorithm);
+        candidates.back()["measured_us"] = measured_us ? Json(*measured_us) : Json();
     }
     return {{"collective", arguments.collective},
             {"ranks", arguments.ranks},
@@ -241,9 +235,9 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
             {"candidates", std::move(candidates)}};
 }
 
-void print_text(const Json& report, const MeasuredTimes* measured) {
+void print_text(const Json& report, const MeasuredTimes& measured) {
     std::vector<Column> columns{{"predicted_us", "predicted_us", 14, 3}};
-    if (measured != nullptr) columns.push_back({"measured_us", "measured_us", 14, 3});
+    if (!measured.empty()) columns.push_back({"measured_us", "measured_us", 14, 3});
     if (report["candidates"].front().contains("descriptors")) {
         columns.push_back({"energy_uj", "energy_uj", 14, 3});
         columns.push_back({"descriptors", "descriptors", 11});
@@ -255,8 +249,9 @@ void print_text(const Json& report, const MeasuredTimes* measured) {
                table_head(columns));
     for (const Json& candidate : report["candidates"]) {
         fmt::print("{}", table_row(columns, candidate));
-        if (measured == nullptr || !candidate["measured_us"].is_null()) continue;
-        fmt::print("{:>16}({})\n", "", measured->failures.at(json_text(candidate["algorithm"])));
+        if (measured.empty() || !candidate["measured_us"].is_null()) continue;
+        const auto& failed = measured.at(json_text(candidate["algorithm"]));
+        fmt::print("{:>16}({})\n", "", failed.failure().text);
     }
 }
 
@@ -311,23 +306,20 @@ int explain(const ExplainArguments& arguments) {
     }
     simulate_candidates(choice, machine, arguments.ranks, call);
     adapt_to_counts(choice, traits);
-    std::optional<MeasuredTimes> measured;
-    if (arguments.measure) measured = measure(choice, arguments);
-    const MeasuredTimes* const times = measured ? &*measured : nullptr;
-    const Rank nodes = machine.node_of.back() + 1;
-    const Json report = report_of(choice, arguments, nodes, times);
+    const auto measured = arguments.measure ? measure(choice, arguments) : MeasuredTimes();
+    const Json report = report_of(choice, arguments, machine.node_of.back() + 1, measured);
     if (arguments.json)
         print_json(report);
     else
-        print_text(report, times);
+        print_text(report, measured);
     return 0;
 }
 
 }  // namespace
 
-void add_explain_command(CLI::App& app, int& exit_status) {
+void add_explain_command(CLI::App& app) {
     const auto [command, arguments] = add_command<ExplainArguments>(
-        app, exit_status, "explain", "the algorithm that a call would use, and why", &explain);
+        app, "explain", "the algorithm that a call would use, and why", &explain);
     add_option(*command, "collective", arguments->collective, "barrier, broadcast, allreduce, ...")
         .required();
     add_option(*command, "--ranks", arguments->ranks, "number of ranks").required();

@@ -406,11 +406,10 @@ int fit(const FitArguments& arguments) {
 
 }  // namespace
 
-void add_fit_command(CLI::App& app, int& exit_status) {
+void add_fit_command(CLI::App& app) {
     const auto [command, arguments] = add_command<FitArguments>(
-        app, exit_status, "fit",
-        "measure the costs of puts on the nodes of this job (start it with weft run)", &fit,
-        "weft fit");
+        app, "fit", "measure the costs of puts on the nodes of this job (start it with weft run)",
+        &fit, "weft fit");
     add_option(*command, "--output", arguments->output,
                "write a file of parameters for --params of cost, simulate and explain");
     add_option(*command, "--repetitions", arguments->repetitions, "samples of each figure")

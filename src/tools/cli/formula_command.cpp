@@ -67,9 +67,9 @@ int formula(const FormulaArguments& arguments) {
 
 }  // namespace
 
-void add_formula_command(CLI::App& app, int& exit_status) {
-    const auto [command, arguments] = add_command<FormulaArguments>(
-        app, exit_status, "formula", "evaluate a formula of a paper", &formula);
+void add_formula_command(CLI::App& app) {
+    const auto [command, arguments] =
+        add_command<FormulaArguments>(app, "formula", "evaluate a formula of a paper", &formula);
     add_option(*command, "name", arguments->name, "name of a formula; without it, all are listed");
     add_option(*command, "values", arguments->values, "name=number for its arguments");
     add_json_flag(*command, arguments->json);

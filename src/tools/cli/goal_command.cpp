@@ -41,10 +41,9 @@ int simulate_file(const GoalArguments& arguments) {
 
 }  // namespace
 
-void add_goal_command(CLI::App& app, int& exit_status) {
+void add_goal_command(CLI::App& app) {
     const auto [command, arguments] = add_command<GoalArguments>(
-        app, exit_status, "goal", "simulate a GOAL schedule under a model of message costs",
-        &simulate_file);
+        app, "goal", "simulate a GOAL schedule under a model of message costs", &simulate_file);
     add_option(*command, "file", arguments->file,
                "a GOAL file, such as `weft simulate --goal` writes")
         .required();

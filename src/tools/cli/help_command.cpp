@@ -12,10 +12,12 @@
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 #include "base/element_types.hpp"
 #include "base/environment.hpp"
+#include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/command.hpp"
@@ -33,16 +35,6 @@ struct HelpArguments {
     bool json = false;
     std::string write;
 };
-
-std::vector<std::string> split(const std::string& text, char between) {
-    std::vector<std::string> parts;
-    std::size_t begin = 0;
-    for (std::size_t end = 0; end != std::string::npos; begin = end + 1) {
-        end = text.find(between, begin);
-        parts.push_back(text.substr(begin, end - begin));
-    }
-    return parts;
-}
 
 template <class Names>
 std::vector<std::string> words(const Names& names) {
@@ -84,7 +76,7 @@ Json describe_option(const CLI::Option& option, const std::string& command = {})
     const std::size_t range = rule.find('[');
     std::vector<std::string> choices;
     if (rule.starts_with('{') && rule.ends_with('}'))
-        choices = split(rule.substr(1, rule.size() - 2), ',');
+        choices = words(base::split_list(std::string_view(rule).substr(1, rule.size() - 2)));
     // Some commands check the name of a collective themselves, so the parser has no choices.
     else if (names.front() == "collective")
         choices = words(collectives::kCollectiveNames);
@@ -111,7 +103,8 @@ Json describe_command(const CLI::App& command) {
     std::string footer = text.substr(0, title);
     while (footer.ends_with('\n')) footer.pop_back();
     Json examples = Json::array();
-    for (const std::string& line : split(text.substr(title), '\n'))
+    std::istringstream lines(text.substr(title));
+    for (std::string line; std::getline(lines, line);)
         if (line.starts_with("  ")) examples.push_back(line.substr(2));
     Json arguments = Json::array();
     Json options = Json::array();
@@ -144,10 +137,9 @@ std::string joined(const Json& texts, const char* between) {
 }
 
 std::string names_of(const Json& options) {
-    std::string text;
-    for (const Json& option : options)
-        text += fmt::format("{}{}", text.empty() ? "" : " ", joined(option["names"], " "));
-    return text;
+    std::vector<std::string> names;
+    for (const Json& option : options) names.push_back(joined(option["names"], " "));
+    return fmt::format("{}", fmt::join(names, " "));
 }
 
 /// Returns the branch of the script's `case` for a command: the possible values of each option, and
@@ -295,26 +287,24 @@ int help(const CLI::App& app, const HelpArguments& arguments) {
     else if (arguments.json)
         print_json(describe(app));
     else
-        fmt::print("{}", help_text(app, arguments.command));
+        fmt::print("{}", command == nullptr ? app.help() : command->help("weft"));
     return 0;
 }
 
 }  // namespace
 
-void add_help_command(CLI::App& app, int& exit_status) {
-    const auto arguments = std::make_shared<HelpArguments>();
-    CLI::App& command = add_command(app, "help", "describe a command and its options");
-    add_option(command, "command", arguments->command,
+void add_help_command(CLI::App& app) {
+    const auto [command, arguments] =
+        add_command<HelpArguments>(app, "help", "describe a command and its options",
+                                   [&app](const HelpArguments& given) { return help(app, given); });
+    add_option(*command, "command", arguments->command,
                "the command to describe; default: weft itself");
-    add_flag(command, "--man", arguments->man, "print a man page: weft help --man run | man -l -");
-    add_flag(command, "--completion", arguments->completion,
+    add_flag(*command, "--man", arguments->man, "print a man page: weft help --man run | man -l -");
+    add_flag(*command, "--completion", arguments->completion,
              "print the completion for bash: source <(weft help --completion)");
-    add_option(command, "--write", arguments->write,
+    add_option(*command, "--write", arguments->write,
                "write all man pages and the completion below this folder");
-    add_flag(command, "--json", arguments->json, "all commands as one JSON object on stdout");
-    on_run(command, exit_status, [&app, arguments] {
-        return run_command("weft", [&] { return help(app, *arguments); });
-    });
+    add_flag(*command, "--json", arguments->json, "all commands as one JSON object on stdout");
 }
 
 }  // namespace weft::tools

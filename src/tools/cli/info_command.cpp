@@ -301,11 +301,10 @@ int info(const InfoArguments& arguments) {
 
 }  // namespace
 
-void add_info_command(CLI::App& app, int& exit_status) {
+void add_info_command(CLI::App& app) {
     const auto [command, arguments] = add_command<InfoArguments>(
-        app, exit_status, "info",
-        "describe this machine or this job: versions, network, memory, settings", &info,
-        "weft info");
+        app, "info", "describe this machine or this job: versions, network, memory, settings",
+        &info, "weft info");
     add_flag(*command, "--environment", arguments->environment,
              "print only the table of WEFT_* variables");
     add_flag(*command, "--json", arguments->json, "one JSON object on stdout");

@@ -17,7 +17,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tools/launch/process.hpp"
 
@@ -28,32 +30,34 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Returns the first line that is a JSON object, or a discarded value.
-Json object_in(std::string_view text) {
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        if (line.starts_with('{')) {
-            Json found = lab::read_json(std::string(line));
-            if (found.is_object()) return found;
-        }
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+Json object_in(const std::string& text) {
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with('{')) continue;
+        Json found = lab::read_json(line);
+        if (found.is_object()) return found;
     }
     return Json(Json::value_t::discarded);
 }
 
 /// Returns the first line with text; launchers frame their messages with lines of - or =.
-std::string first_text_line(std::string_view text) {
-    while (!text.empty()) {
-        const std::string_view line = text.substr(0, text.find('\n'));
-        if (line.find_first_not_of("-= \t") != std::string_view::npos) return std::string(line);
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
+std::string first_text_line(const std::string& text) {
+    std::istringstream lines(text);
+    std::string line;
+    while (std::getline(lines, line) && line.find_first_not_of("-= \t") == std::string::npos) {
     }
-    return {};
+    return line;
 }
 
 }  // namespace
 
 void append(Words& words, const Words& more) {
     words.insert(words.end(), more.begin(), more.end());
+}
+
+Words split_at_blanks(const std::string& text) {
+    std::istringstream words(text);
+    return Words(std::istream_iterator<std::string>(words), {});
 }
 
 bool is_first_rank() {
@@ -88,9 +92,9 @@ std::string in_quotes(std::string_view word) {
 }
 
 std::string in_quotes(const Words& words) {
-    std::string text;
-    for (const std::string& word : words) text += (text.empty() ? "" : " ") + in_quotes(word);
-    return text;
+    Words quoted;
+    for (const std::string& word : words) quoted.push_back(in_quotes(word));
+    return fmt::format("{}", fmt::join(quoted, " "));
 }
 
 ProgramOutput output_of(const std::string& command) {
@@ -205,6 +209,9 @@ Words words_of(const MpiJob& job) {
     if (job.ranks > 0) append(words, {"-n", std::to_string(job.ranks)});
     words.emplace_back("env");
     append(words, job.settings);
+    Words preload = job.preload;
+    std::erase(preload, "");
+    if (!preload.empty()) words.push_back(fmt::format("LD_PRELOAD={}", fmt::join(preload, ":")));
     // env would read a program with an equals sign in its name as a setting.
     if (job.program.front().find('=') != std::string::npos)
         append(words, {"sh", "-c", "exec \"$0\" \"$@\""});

@@ -20,6 +20,7 @@ namespace weft::tools {
 
 using Words = std::vector<std::string>;
 void append(Words& words, const Words& more);
+[[nodiscard]] Words split_at_blanks(const std::string& text);
 
 /// Returns true on rank 0 and without a launcher, from environment variables: the job need not be
 /// joined.
@@ -60,6 +61,7 @@ struct MpiJob {
     std::string mpi;
     Rank ranks = 2;       ///< 0: the launcher chooses the number
     Words settings = {};  ///< variables of the ranks, as NAME=VALUE
+    Words preload = {};   ///< libraries for LD_PRELOAD of the ranks; empty ones are left out
     Words program = {};   ///< the program and its arguments
     Words launcher = {};  ///< launcher and its options; empty: default_launcher()
 };

@@ -99,10 +99,9 @@ int list(const ListArguments& arguments) {
 
 }  // namespace
 
-void add_list_command(CLI::App& app, int& exit_status) {
+void add_list_command(CLI::App& app) {
     const auto [command, arguments] = add_command<ListArguments>(
-        app, exit_status, "list", "the algorithms with their parameters, properties and sources",
-        &list);
+        app, "list", "the algorithms with their parameters, properties and sources", &list);
     add_option(*command, "collective", arguments->collective, "show only this collective");
     add_json_flag(*command, arguments->json);
 }

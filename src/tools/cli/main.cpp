@@ -6,6 +6,7 @@
 // Holds    Results go to stdout, everything else to stderr.
 // Next     command.hpp for the exit statuses.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -69,25 +70,19 @@ int report_parse_outcome(const CLI::App& app, const CLI::ParseError& outcome) {
     if (outcome.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success))
         return app.exit(outcome);
     const std::string reason = weft::tools::reason_of(app, outcome);
-    const std::string command = weft::lab::command_given(app);
-    if (command.empty()) {
+    const auto chosen = app.get_subcommands();
+    if (chosen.empty()) {
         fmt::print(stderr,
                    "weft: {}\n  weft --help lists the commands; weft run -n 4 PROGRAM starts "
                    "a program\n",
                    reason);
         return kUnusableArguments;
     }
-    const std::string example = weft::lab::first_example(*app.get_subcommand(command));
+    const std::string command = chosen.front()->get_name();
+    const std::string example = weft::lab::first_example(*chosen.front());
     fmt::print(stderr, "weft {}: {}\n  weft help {} has the options{}{}\n", command, reason,
                command, example.empty() ? "" : "; an example: ", example);
     return kUnusableArguments;
-}
-
-std::string names_of_commands(const CLI::App& app) {
-    std::string names;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
-    return names;
 }
 
 /// Replaces mpirun's -np by -n, and -host by --host, because the parser would read -host as -h.
@@ -129,35 +124,27 @@ void split_for_compiler(const std::vector<std::string>& words, std::vector<std::
     }
 }
 
-/// Moves the words of a program, after `--`, to `program`, because the parser would search them for
-/// options. In `weft run` and `weft mpi-run`, the program also begins with the first word that is
-/// neither an option nor an option's value. `arguments` is in reverse order, as the parser
-/// requires.
-void split_at_program(const CLI::App& app, int argc, char** argv,
+/// Splits the words of a command line into `arguments`, in reverse order, as the parser requires,
+/// and the words of a program, which the parser would search for options. A program follows `--`.
+/// In `weft run` and `weft mpi-run`, it also begins with the first word that is neither an option
+/// nor an option's value.
+void split_at_program(const CLI::App& app, const std::vector<std::string>& words,
                       std::vector<std::string>& arguments, std::vector<std::string>& program) {
-    const std::vector<std::string> words = words_of_command(argc, argv);
-    if (!words.empty() && words.front() == "shmem-cc") {
+    const std::string command = words.empty() ? "" : words.front();
+    if (command == "shmem-cc") {
         split_for_compiler(words, arguments, program);
-        std::ranges::reverse(arguments);
-        return;
-    }
-    const auto mark = std::find(words.begin(), words.end(), "--");
-    auto begin = mark == words.end() ? mark : mark + 1;
-    const bool runs = !words.empty() && (words.front() == "run" || words.front() == "mpi-run");
-    arguments.assign(words.begin(), mark);
-    if (runs) {
-        arguments.erase(arguments.begin());
-        read_as_mpirun(arguments);
-        const std::size_t first =
-            weft::tools::first_word_of_program(*app.get_subcommand(words.front()), arguments);
-        if (first < arguments.size()) {
-            begin = words.begin() + 1 + static_cast<std::ptrdiff_t>(first);
-            arguments.resize(first);
+    } else {
+        const auto mark = std::ranges::find(words, "--");
+        arguments.assign(words.begin(), mark);
+        if (command == "run" || command == "mpi-run") {
+            read_as_mpirun(arguments);
+            arguments.resize(
+                weft::tools::first_word_of_program(*app.get_subcommand(command), arguments));
         }
-        arguments.insert(arguments.begin(), words.front());
+        const auto rest = words.begin() + std::ssize(arguments);
+        program.assign(rest == mark && mark != words.end() ? mark + 1 : rest, words.end());
     }
     std::ranges::reverse(arguments);
-    program.assign(begin, words.end());
 }
 
 }  // namespace
@@ -170,9 +157,9 @@ int main(int argc, char** argv) {
     // A missing command is reported below. With (1, 1) the parser would not report an unknown word.
     app.require_subcommand(0, 1);
     std::vector<std::string> program;
-    weft::tools::add_run_command(app, program, exit_status);
-    weft::tools::add_shmem_cc_command(app, program, exit_status);
-    weft::tools::add_mpi_run_command(app, program, exit_status);
+    weft::tools::add_run_command(app, program);
+    weft::tools::add_shmem_cc_command(app, program);
+    weft::tools::add_mpi_run_command(app, program);
     for (auto* const add : {&weft::tools::add_bench_command, &weft::tools::add_fit_command,
                             &weft::tools::add_tune_command, &weft::tools::add_info_command,
                             &weft::tools::add_doctor_command, &weft::tools::add_list_command,
@@ -181,10 +168,10 @@ int main(int argc, char** argv) {
                             &weft::tools::add_goal_command, &weft::tools::add_cost_command,
                             &weft::tools::add_formula_command, &weft::tools::add_explain_command,
                             &weft::tools::add_mpi_check_command, &weft::tools::add_help_command})
-        add(app, exit_status);
+        add(app);
     for (const auto& [command, line] : kExamples) weft::lab::add_example(app, command, line);
     std::vector<std::string> arguments;
-    split_at_program(app, argc, argv, arguments, program);
+    split_at_program(app, words_of_command(argc, argv), arguments, program);
     app.parse_complete_callback([&app, &program] {
         const auto got = [&](const char* name) { return app.got_subcommand(name); };
         if (!program.empty() && !got("run") && !got("shmem-cc") && !got("mpi-run"))
@@ -194,8 +181,11 @@ int main(int argc, char** argv) {
         app.parse(arguments);
         if (app.get_subcommands().empty())
             throw CLI::RequiredError(
-                fmt::format("a command ({}) is missing", names_of_commands(app)),
+                fmt::format("a command ({}) is missing",
+                            fmt::join(weft::lab::names_of_commands(app), ", ")),
                 CLI::ExitCodes::RequiredError);
+    } catch (const CLI::RuntimeError& ended) {  // a command has run
+        exit_status = ended.get_exit_code();
     } catch (const CLI::ParseError& outcome) {
         exit_status = report_parse_outcome(app, outcome);
     } catch (const std::exception& error) {

@@ -35,12 +35,12 @@ struct MpiTrial {
 MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
                      const std::string& layer, bool serves) {
     // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
-    Words settings{serves ? "WEFT_MPI=on" : "WEFT_MPI=off", "WEFT_MPI_STATS=1"};
-    settings.push_back("LD_PRELOAD=" + layer);
-    const Words words = words_of({.mpi = mpi,
-                                  .ranks = arguments.ranks,
-                                  .settings = settings,
-                                  .program = {arguments.program}});
+    const Words words =
+        words_of({.mpi = mpi,
+                  .ranks = arguments.ranks,
+                  .settings = {serves ? "WEFT_MPI=on" : "WEFT_MPI=off", "WEFT_MPI_STATS=1"},
+                  .preload = {layer},
+                  .program = {arguments.program}});
     need(find_program(words.front()));
     const auto begun = std::chrono::steady_clock::now();
     const ProgramOutput output = output_of(in_quotes(words) + " 2>&1 >/dev/null </dev/null");
@@ -96,10 +96,10 @@ int check_program(const CheckArguments& arguments) {
 
 }  // namespace
 
-void add_mpi_check_command(CLI::App& app, int& exit_status) {
+void add_mpi_check_command(CLI::App& app) {
     const auto [command, arguments] = add_command<CheckArguments>(
-        app, exit_status, "mpi-check",
-        "whether the layer for MPI serves a program, and the time it saves", &check_program);
+        app, "mpi-check", "whether the layer for MPI serves a program, and the time it saves",
+        &check_program);
     add_option(*command, "program", arguments->program,
                "an MPI program that ends without input; it runs twice, its output is dropped")
         .required();

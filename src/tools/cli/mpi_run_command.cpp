@@ -7,10 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
@@ -30,10 +28,7 @@ struct MpiRunArguments {
 /// Returns --launcher, split at white space; else srun in a Slurm job; else the MPI's launcher, or
 /// mpiexec or mpirun if that is not installed.
 Words launcher_of(const MpiRunArguments& arguments, const std::string& mpi) {
-    if (!arguments.launcher.empty()) {
-        std::istringstream text(arguments.launcher);
-        return Words(std::istream_iterator<std::string>(text), {});
-    }
+    if (!arguments.launcher.empty()) return split_at_blanks(arguments.launcher);
     if (std::getenv("SLURM_JOB_ID") != nullptr && find_program("srun")) return {"srun"};
     Words launcher = default_launcher(mpi);
     if (!find_program(launcher.front())) launcher.front() = mpi == "mpich" ? "mpiexec" : "mpirun";
@@ -43,28 +38,23 @@ Words launcher_of(const MpiRunArguments& arguments, const std::string& mpi) {
 int start(const MpiRunArguments& arguments, const Words& program) {
     if (program.empty()) refuse("no program is given: weft mpi-run -n 4 PROGRAM");
     const std::string mpi = mpi_of(program.front(), arguments.mpi);
-    std::string preload = layer_for(mpi);
     const Rank ranks = arguments.ranks.value_or(0);
-    const std::string yielding = yielding_library(mpi, ranks);
-    if (!yielding.empty()) preload += ":" + yielding;
-    if (const char* const given = std::getenv("LD_PRELOAD"); given != nullptr && *given != '\0')
-        preload += std::string(":") + given;
+    const char* const given = std::getenv("LD_PRELOAD");
+    MpiJob job{.mpi = mpi,
+               .ranks = ranks,
+               .preload = {layer_for(mpi), yielding_library(mpi, ranks), given ? given : ""},
+               .program = program,
+               .launcher = launcher_of(arguments, mpi)};
     constexpr std::string_view kPreload = "LD_PRELOAD=";
-    Words settings;
     for (const std::string& variable : arguments.variables) {
         if (const std::size_t end = variable.find('='); end == std::string::npos || end == 0)
             refuse("-x {}: expected NAME=VALUE", variable);
         if (variable.starts_with(kPreload))
-            preload += ":" + variable.substr(kPreload.size());
+            job.preload.push_back(variable.substr(kPreload.size()));
         else
-            settings.push_back(variable);
+            job.settings.push_back(variable);
     }
-    settings.push_back(std::string(kPreload) + preload);
-    Words command = words_of({.mpi = mpi,
-                              .ranks = ranks,
-                              .settings = settings,
-                              .program = program,
-                              .launcher = launcher_of(arguments, mpi)});
+    Words command = words_of(job);
     command.front() = need(find_program(command.front()));
     become_program(command);  // so signals reach the launcher
     fail(Status::environment, "cannot start {}: {}", command.front(), std::strerror(errno));
@@ -72,28 +62,25 @@ int start(const MpiRunArguments& arguments, const Words& program) {
 
 }  // namespace
 
-void add_mpi_run_command(CLI::App& app, const Words& program, int& exit_status) {
-    CLI::App& command =
-        add_command(app, "mpi-run", "start an MPI program whose collectives weft executes");
-    const auto arguments = std::make_shared<MpiRunArguments>();
-    add_option(command, "-n", arguments->ranks, "number of ranks; default: the launcher decides")
+void add_mpi_run_command(CLI::App& app, const Words& program) {
+    const auto [command, arguments] = add_command<MpiRunArguments>(
+        app, "mpi-run", "start an MPI program whose collectives weft executes",
+        [&program](const MpiRunArguments& given) { return start(given, program); }, "weft mpi-run");
+    add_option(*command, "-n", arguments->ranks, "number of ranks; default: the launcher decides")
         .within(1, 1'000'000);
-    add_option(command, "--mpi", arguments->mpi,
+    add_option(*command, "--mpi", arguments->mpi,
                "the program's MPI; required if ldd cannot show it, for example for a script")
         .one_of({"openmpi", "mpich"});
-    add_option(command, "--launcher", arguments->launcher,
+    add_option(*command, "--launcher", arguments->launcher,
                "launcher command; default: srun in a Slurm job, else the MPI's launcher");
-    add_option(command, "-x", arguments->variables,
+    add_option(*command, "-x", arguments->variables,
                "environment variable of the ranks, as NAME=VALUE")
         .one_value_each();
     set_footer(
-        command,
+        *command,
         "The first word that is neither an option nor the value of an option is the program;\n"
         "-- may precede it. Exit status: the launcher's; 2 for invalid arguments; 3 if\n"
         "the launcher or the layer is missing.");
-    on_run(command, exit_status, [arguments, &program] {
-        return run_command("weft mpi-run", [&] { return start(*arguments, program); });
-    });
 }
 
 }  // namespace weft::tools

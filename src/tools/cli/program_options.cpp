@@ -260,42 +260,38 @@ collectives::Stencil read_stencil(const ProgramArguments& arguments) {
                 "--grid");
 }
 
-ProgramQuestion read_neighbor_question(const ProgramArguments& arguments) {
+ProgramQuestion read_neighbor_call(const ProgramArguments& arguments) {
     const bool allgather = arguments.collective == kNeighborAllgather;
-    const bool direct = arguments.algorithm == kNeighborAlgorithms.front();
     const auto stencil = read_stencil(arguments);
-    if (!direct && arguments.algorithm != kNeighborAlgorithms.back())
-        refuse("--algorithm: {} has only {}, not '{}'", arguments.collective,
-               fmt::join(kNeighborAlgorithms, " and "), arguments.algorithm);
     const auto ranks = static_cast<Rank>(stencil.grid().ranks());
     if (arguments.ranks && *arguments.ranks != ranks)
         refuse("--ranks: {} given, --grid {} has {}", *arguments.ranks, arguments.grid, ranks);
     if (ranks > kListedRanksMax)
         refuse("--grid {}: {} ranks, at most {}", arguments.grid, ranks, kListedRanksMax);
-    ProgramQuestion question{.collective = arguments.collective,
-                             .spec = {.name = arguments.algorithm},
-                             .request = read_request(arguments, ranks)};
-    question.request.root = plan::kNoRank;
-    question.request.elements *= stencil.offsets().size();
-    question.neighbors = std::make_shared<const NeighborCall>(NeighborCall{
-        stencil, allgather ? collectives::NeighborData::same : collectives::NeighborData::own,
-        direct ? collectives::NeighborWay::direct : collectives::NeighborWay::combined});
-    return question;
+    ProgramQuestion call{
+        .collective = arguments.collective, .spec = {}, .request = read_request(arguments, ranks)};
+    call.request.root = plan::kNoRank;
+    call.request.elements *= stencil.offsets().size();
+    call.neighbors = std::make_shared<const NeighborCall>(NeighborCall{
+        stencil, allgather ? collectives::NeighborData::same : collectives::NeighborData::own});
+    return call;
 }
 
-/// Reads the call, without its algorithm.
-ProgramQuestion read_call(const ProgramArguments& arguments, Rank ranks) {
+/// Reads the call of a collective without neighbors.
+ProgramQuestion read_call_of(const ProgramArguments& arguments, Rank ranks) {
     const auto& traits = known_collective(arguments.collective);
     ProgramQuestion call{.collective = std::string(collectives::traits_of(traits.even).name),
                          .spec = {},
                          .request = read_request(arguments, ranks),
                          .counted = read_counted(arguments, ranks)};
     if (!traits.rooted()) call.request.root = plan::kNoRank;
-    const std::uint64_t elements = call.request.elements;
-    call.request.elements =
-        call.counted != nullptr
-            ? call.counted->elements()
-            : collectives::contract(call.collective).vector_elements(ranks, elements);
+    if (call.counted != nullptr) {
+        call.request.elements = call.counted->elements();
+        call.request.counts = call.counted->counts;
+    } else {
+        const plan::Contract& contract = collectives::contract(call.collective);
+        call.request.elements = contract.vector_elements(ranks, call.request.elements);
+    }
     return call;
 }
 
@@ -321,30 +317,61 @@ std::vector<plan::Program> read_programs(const ProgramArguments& arguments,
 
 }  // namespace
 
-ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max) {
-    if (is_neighborhood(arguments.collective)) return read_neighbor_question(arguments);
+ProgramQuestion read_call(const ProgramArguments& arguments, Rank ranks_max) {
+    if (is_neighborhood(arguments.collective)) return read_neighbor_call(arguments);
     const auto& traits = known_collective(arguments.collective);
-    if (arguments.algorithm.empty() && !traits.has_pairwise_counts())
-        refuse("--algorithm is missing: a schedule or a name; weft list has them");
     if (!arguments.ranks) refuse("--ranks is missing");
     const bool listed = !arguments.layout.empty() || traits.has_counts();
     check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
-    ProgramQuestion question = read_call(arguments, *arguments.ranks);
-    if (traits.has_pairwise_counts()) {
-        if (!arguments.algorithm.empty() && arguments.algorithm != collectives::kPairwiseAlgorithm)
-            refuse("--algorithm: {} has only '{}'", traits.name, collectives::kPairwiseAlgorithm);
+    return read_call_of(arguments, *arguments.ranks);
+}
+
+void set_algorithm(ProgramQuestion& question, const std::string& algorithm) {
+    if (question.neighbors != nullptr) {
+        if (std::ranges::find(kNeighborAlgorithms, algorithm) == kNeighborAlgorithms.end())
+            refuse("--algorithm: {} has only {}, not '{}'", question.collective,
+                   fmt::join(kNeighborAlgorithms, " and "), algorithm);
+        question.spec.name = algorithm;
+    } else if (question.is_pairwise()) {
+        if (!algorithm.empty() && algorithm != collectives::kPairwiseAlgorithm)
+            refuse("--algorithm: {} has only '{}'", question.counted->traits->name,
+                   collectives::kPairwiseAlgorithm);
         question.spec.name = collectives::kPairwiseAlgorithm;
-        return question;
+    } else {
+        if (algorithm.empty())
+            refuse("--algorithm is missing: a schedule or a name; weft list has them");
+        question.spec = need_of_spec(collectives::parse_spec(algorithm));
+        need_of_spec(collectives::find_algorithm(question.collective, question.spec));
     }
-    question.spec = need_of_spec(collectives::parse_spec(arguments.algorithm));
-    need_of_spec(collectives::find_algorithm(question.collective, question.spec));
-    if (question.counted != nullptr) question.request.counts = question.counted->counts;
+}
+
+ProgramQuestion read_question(const ProgramArguments& arguments, Rank ranks_max) {
+    ProgramQuestion question = read_call(arguments, ranks_max);
+    set_algorithm(question, arguments.algorithm);
     return question;
+}
+
+std::vector<collectives::Schedule> schedules_for(
+    std::string_view collective, Rank size,
+    std::initializer_list<collectives::ScheduleFamily> families, std::size_t most) {
+    std::vector<collectives::Schedule> schedules;
+    const auto named = [](const collectives::Algorithm& each) { return each.properties.notation; };
+    if (size < 2 || std::ranges::none_of(collectives::algorithms_of(collective), named))
+        return schedules;
+    for (const collectives::ScheduleFamily family : families) {
+        std::size_t remaining = most;
+        collectives::for_each_schedule(size, family, [&](const collectives::Schedule& schedule) {
+            if (remaining-- == 0) return false;
+            schedules.push_back(schedule);
+            return true;
+        });
+    }
+    return schedules;
 }
 
 ProgramQuestion read_given(const ProgramArguments& arguments, const std::string& file) {
     auto programs = read_programs(arguments, file);
-    ProgramQuestion question = read_call(arguments, static_cast<Rank>(programs.size()));
+    ProgramQuestion question = read_call_of(arguments, static_cast<Rank>(programs.size()));
     const std::string& name = programs.front().algorithm;
     question.spec.name = name.empty() ? file : name;
     question.given = std::make_shared<const std::vector<plan::Program>>(std::move(programs));
@@ -360,7 +387,7 @@ ProgramQuestion for_models(ProgramQuestion question) {
     question.spec = {.name = call.traits->even == Collective::alltoall ? "direct" : "flat"};
     auto modeled = std::make_shared<CountedCall>(call);
     modeled->traits = &collectives::traits_of(call.traits->even);
-    question.request.counts = modeled->counts;  // a view: `counted` owns the counts
+    question.request.counts = modeled->counts;
     question.counted = std::move(modeled);
     return question;
 }
@@ -377,11 +404,14 @@ base::Result<plan::Program> generate_one(const ProgramQuestion& question, Rank r
     if (question.given != nullptr) return question.given->at(static_cast<std::size_t>(rank));
     if (question.is_pairwise()) return question.counted->program(rank);
     if (question.neighbors != nullptr)
-        return collectives::generate_neighbors({.stencil = &question.neighbors->stencil,
-                                                .data = question.neighbors->data,
-                                                .way = question.neighbors->way,
-                                                .rank = rank,
-                                                .elements = question.request.elements});
+        return collectives::generate_neighbors(
+            {.stencil = &question.neighbors->stencil,
+             .data = question.neighbors->data,
+             .way = question.spec.name == kNeighborAlgorithms.front()
+                        ? collectives::NeighborWay::direct
+                        : collectives::NeighborWay::combined,
+             .rank = rank,
+             .elements = question.request.elements});
     collectives::GenerateRequest request = question.request;
     request.rank = rank;
     auto program = collectives::generate(question.collective, question.spec, request);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/result.hpp"
 #include "collectives/collective_traits.hpp"
 #include "collectives/neighborhood/exchange.hpp"
+#include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "plan/schedule/contract.hpp"
@@ -51,7 +53,6 @@ struct CountedCall {
 struct NeighborCall {
     collectives::Stencil stencil;
     collectives::NeighborData data = collectives::NeighborData::own;
-    collectives::NeighborWay way = collectives::NeighborWay::direct;
 };
 
 struct ProgramArguments {
@@ -95,7 +96,7 @@ struct ProgramQuestion {
     collectives::AlgorithmSpec spec;
     collectives::GenerateRequest request;                  ///< for rank 0
     std::shared_ptr<const CountedCall> counted = nullptr;  ///< only for a v-collective
-    /// Only for a neighborhood collective; `spec` is then not used.
+    /// Only for a neighborhood collective; `spec` then has one of kNeighborAlgorithms.
     std::shared_ptr<const NeighborCall> neighbors = nullptr;
     /// Programs of a file, which replace generated ones.
     std::shared_ptr<const std::vector<plan::Program>> given = nullptr;
@@ -116,9 +117,20 @@ struct ProgramQuestion {
 [[nodiscard]] ProgramQuestion for_models(ProgramQuestion question);
 /// Returns the collective of that name, with or without counts.
 [[nodiscard]] const collectives::CollectiveTraits& known_collective(const std::string& name);
-/// ranks_max: limit of --ranks. With --layout or a v-collective it is kListedRanksMax.
+/// Reads the call, without its algorithm. ranks_max: limit of --ranks. With --layout or a
+/// v-collective it is kListedRanksMax.
+[[nodiscard]] ProgramQuestion read_call(const ProgramArguments& arguments,
+                                        Rank ranks_max = kListedRanksMax);
+/// Sets the algorithm that --algorithm names; "" if the option is missing.
+void set_algorithm(ProgramQuestion& question, const std::string& algorithm);
 [[nodiscard]] ProgramQuestion read_question(const ProgramArguments& arguments,
                                             Rank ranks_max = kListedRanksMax);
+
+/// Returns the first `most` schedules of each family. Empty if the collective has no algorithm that
+/// a schedule names, or if there is only one rank.
+[[nodiscard]] std::vector<collectives::Schedule> schedules_for(
+    std::string_view collective, Rank size,
+    std::initializer_list<collectives::ScheduleFamily> families, std::size_t most);
 
 /// Returns a question whose programs are those of all ranks in the file, in text form. They must be
 /// of the collective and of --ranks, but may be malformed.

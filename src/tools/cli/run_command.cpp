@@ -148,7 +148,7 @@ int run(const RunArguments& arguments) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, const std::vector<std::string>& program, int& exit_status) {
+void add_run_command(CLI::App& app, const std::vector<std::string>& program) {
     CLI::App& command = add_command(app, "run", "start N ranks of a program on this machine");
     const auto arguments = std::make_shared<RunArguments>();
     add_option(command, "-n,--ranks", arguments->ranks, "number of ranks");
@@ -178,7 +178,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program, int
         "Exit status: that of the first rank that failed (128 + signal if killed), 124 after the\n"
         "timeout, 2 for unusable arguments, 3 if the job could not be started. With --keep-going:\n"
         "the number of ranks that died, at most 100.");
-    on_run(command, exit_status, [&command, arguments, &program] {
+    on_run(command, [&command, arguments, &program] {
         const std::vector<std::string> unknown = unknown_words(command);
         if (!unknown.empty())
             arguments->unknown =

@@ -13,7 +13,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
@@ -54,9 +53,7 @@ InterfaceFolders interface_folders() {
 /// system's compiler.
 Words compiler(bool cxx) {
     const char* const given = std::getenv(cxx ? "SHMEM_CXX" : "SHMEM_CC");
-    std::istringstream text(given != nullptr ? given : "");
-    Words words;
-    for (std::string word; text >> word;) words.push_back(word);
+    Words words = split_at_blanks(given != nullptr ? given : "");
     if (words.empty()) words.emplace_back(cxx ? "c++" : "cc");
     return words;
 }
@@ -107,23 +104,20 @@ int compile(const CompileArguments& arguments, const Words& given) {
 
 }  // namespace
 
-void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& compiler_args,
-                          int& exit_status) {
-    CLI::App& command =
-        add_command(app, "shmem-cc", "compile and link a program of OpenSHMEM, also as oshcc");
-    const auto arguments = std::make_shared<CompileArguments>();
-    add_flag(command, "--show", arguments->show, "print the compiler's command line; run nothing");
-    add_flag(command, "--cxx", arguments->cxx, "use the C++ compiler, as oshc++ does");
+void add_shmem_cc_command(CLI::App& app, const std::vector<std::string>& compiler_args) {
+    const auto [command, arguments] = add_command<CompileArguments>(
+        app, "shmem-cc", "compile and link a program of OpenSHMEM, also as oshcc",
+        [&compiler_args](const CompileArguments& given) { return compile(given, compiler_args); },
+        "weft shmem-cc");
+    add_flag(*command, "--show", arguments->show, "print the compiler's command line; run nothing");
+    add_flag(*command, "--cxx", arguments->cxx, "use the C++ compiler, as oshc++ does");
     set_footer(
-        command,
+        *command,
         "All other words are passed to the compiler: cc, or c++ with --cxx. SHMEM_CC and\n"
         "SHMEM_CXX name other compilers. -c, -E, -S, -M, -MM and -fsyntax-only do not link.\n"
         "oshcc, oshc++ and oshrun (weft run) are installed in lib/weft/openshmem/bin.\n"
         "Exit status: that of the compiler, 2 without a source file, 3 if the compiler or the\n"
         "library is missing.");
-    on_run(command, exit_status, [arguments, &compiler_args] {
-        return run_command("weft shmem-cc", [&] { return compile(*arguments, compiler_args); });
-    });
 }
 
 }  // namespace weft::tools

@@ -187,9 +187,9 @@ int show(const ShowArguments& arguments) {
 
 }  // namespace
 
-void add_show_command(CLI::App& app, int& exit_status) {
+void add_show_command(CLI::App& app) {
     const auto [command, arguments] = add_command<ShowArguments>(
-        app, exit_status, "show", "print the programs that an algorithm generates", &show);
+        app, "show", "print the programs that an algorithm generates", &show);
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--rank", arguments->rank, "show only this rank");
     add_flag(*command, "--dot", arguments->dot, "a graph of steps and messages, for Graphviz");

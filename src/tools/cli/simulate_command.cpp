@@ -447,10 +447,9 @@ int simulate(const SimulateArguments& arguments) {
 
 }  // namespace
 
-void add_simulate_command(CLI::App& app, int& exit_status) {
+void add_simulate_command(CLI::App& app) {
     const auto [command, arguments] = add_command<SimulateArguments>(
-        app, exit_status, "simulate", "simulate a collective under a model of message costs",
-        &simulate);
+        app, "simulate", "simulate a collective under a model of message costs", &simulate);
     add_program_arguments(*command, arguments->programs);
     add_model_arguments(*command, arguments->model);
     add_machine_arguments(*command, arguments->machine);

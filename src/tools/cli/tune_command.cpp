@@ -21,12 +21,12 @@
 #include "base/element_types.hpp"
 #include "base/read_file.hpp"
 #include "base/units.hpp"
-#include "collectives/notation/enumerate.hpp"
 #include "collectives/registry.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
+#include "tools/cli/program_options.hpp"
 #include "tools/cli/tune.hpp"
 #include "tools/lab/cost/tuned_points.hpp"
 #include "tools/lab/oracle/samples.hpp"
@@ -313,25 +313,15 @@ class Tuner {
                                   .predicted_us = candidate.predicted_us,
                                   .times_us = {}});
         }
-        if (arguments_.exhaustive) add_schedules(traits.name, contenders);
-        return contenders;
-    }
-
-    void add_schedules(std::string_view collective, std::vector<Contender>& contenders) const {
-        const bool notation = std::ranges::any_of(
-            collectives::algorithms_of(collective),
-            [](const auto& algorithm) { return algorithm.properties.notation; });
-        if (!notation || world_.size() < 2) return;
+        if (!arguments_.exhaustive) return contenders;
         using enum collectives::ScheduleFamily;
-        for (const auto family : {factored, split, merged})
-            collectives::for_each_schedule(
-                world_.size(), family, [&](const collectives::Schedule& schedule) {
-                    std::string text = collectives::print(schedule);
-                    if (std::ranges::find(contenders, text, &Contender::algorithm) ==
-                        contenders.end())
-                        contenders.push_back({.algorithm = std::move(text), .times_us = {}});
-                    return true;
-                });
+        for (const collectives::Schedule& schedule :
+             schedules_for(traits.name, world_.size(), {factored, split, merged}, SIZE_MAX)) {
+            std::string text = collectives::print(schedule);
+            if (std::ranges::find(contenders, text, &Contender::algorithm) == contenders.end())
+                contenders.push_back({.algorithm = std::move(text), .times_us = {}});
+        }
+        return contenders;
     }
 
     /// Prints the result of a point, and stores it in the file.
@@ -435,10 +425,9 @@ int tune(const TuneArguments& arguments) {
 
 }  // namespace
 
-void add_tune_command(CLI::App& app, int& exit_status) {
+void add_tune_command(CLI::App& app) {
     const auto [command, arguments] = add_command<TuneArguments>(
-        app, exit_status, "tune", "measure which algorithms are quickest, for WEFT_TUNING", &tune,
-        "weft tune");
+        app, "tune", "measure which algorithms are quickest, for WEFT_TUNING", &tune, "weft tune");
     add_option(*command, "collectives", arguments->collectives,
                "collectives to tune; default: all with equal blocks")
         .one_of(names_of_collectives());

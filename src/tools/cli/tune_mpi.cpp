@@ -55,9 +55,7 @@ std::string mpi_of_launcher(const std::string& launcher) {
 
 /// Returns the MPI of the given launcher, or all that are installed; at least one.
 std::vector<MeasuredMpi> find_mpis(const std::string& launcher) {
-    Words words;
-    std::istringstream given(launcher);
-    for (std::string word; given >> word;) words.push_back(word);
+    const Words words = split_at_blanks(launcher);
     const std::string only = words.empty() ? "" : mpi_of_launcher(words.front());
     if (!words.empty() && only.empty())
         fail(Status::environment, "--launcher: {} --version names neither Open MPI nor MPICH",
@@ -142,14 +140,12 @@ class MpiTuner {
   private:
     [[nodiscard]] MpiJob job_of(const MeasuredMpi& mpi, Rank ranks, const std::string& collective,
                                 bool served) const {
-        const std::string yields = yielding_library(mpi.name, ranks);
         const double seconds = std::max(arguments_.seconds / (2.0 * arguments_.jobs), 1e-3);
         // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
-        const Words settings{served ? "WEFT_MPI=on" : "WEFT_MPI=off",
-                             "LD_PRELOAD=" + mpi.layer + (yields.empty() ? "" : ":" + yields)};
         return {.mpi = mpi.name,
                 .ranks = ranks,
-                .settings = settings,
+                .settings = {served ? "WEFT_MPI=on" : "WEFT_MPI=off"},
+                .preload = {mpi.layer, yielding_library(mpi.name, ranks)},
                 .program = {mpi.program, "--collective", collective, "--bytes", arguments_.bytes,
                             "--type", arguments_.type, "--op", arguments_.op, "--seconds",
                             fmt::format("{:g}", seconds), "--json"},

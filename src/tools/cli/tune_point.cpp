@@ -32,7 +32,8 @@ class Tournament {
 
     template <class... Arguments>
     base::Result<TunedResult> run(double seconds, const Arguments&... arguments) {
-        const auto subject = make_subject<Subject>(world_, call_.bytes, world_, arguments...);
+        const auto subject =
+            make_subject<Subject>(world_, call_.bytes, world_, call_.bytes, arguments...);
         if (!subject) return subject.failure();
         if (auto entered = enter(**subject); !entered) return entered.failure();
         const std::uint64_t begin = Subject::now_ns();
@@ -167,8 +168,7 @@ base::Result<TunedResult> tune_point(Team world, const TuneCall& call,
     if (call.collective == Collective::barrier)
         return Tournament<BarrierSubject>(world, call, std::move(contenders)).run(seconds);
     return Tournament<CallSubject>(world, call, std::move(contenders))
-        .run(seconds, call.bytes,
-             CallOptions{.collective = call.collective, .type = call.type, .op = call.op});
+        .run(seconds, CallOptions{.collective = call.collective, .type = call.type, .op = call.op});
 }
 
 }  // namespace weft::tools

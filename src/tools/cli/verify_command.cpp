@@ -29,18 +29,17 @@ struct VerifyArguments {
 };
 
 /// Returns the call with its programs: those of the file, or of a generator.
-ProgramQuestion read_call(const VerifyArguments& arguments) {
+ProgramQuestion read_call_and_programs(const VerifyArguments& arguments) {
     const ProgramArguments& programs = arguments.programs;
-    const bool neighborhood = is_neighborhood(programs.collective);
-    if (neighborhood && !arguments.file.empty())
-        refuse("--program is not valid with {}, expected --grid", programs.collective);
-    if (!neighborhood) {
-        const auto& traits = known_collective(programs.collective);
-        if (!arguments.file.empty()) return read_given(programs, arguments.file);
-        if (programs.algorithm.empty() && !traits.has_pairwise_counts())
+    if (arguments.file.empty()) {
+        const auto* const traits = collectives::find_collective(programs.collective);
+        if (programs.algorithm.empty() && traits != nullptr && !traits->has_pairwise_counts())
             refuse("--algorithm or --program is missing; weft list has the algorithms");
+        return read_question(programs);
     }
-    return read_question(programs);
+    if (is_neighborhood(programs.collective))
+        refuse("--program is not valid with {}, expected --grid", programs.collective);
+    return read_given(programs, arguments.file);
 }
 
 /// Sets the root of programs if the file has none: --root, or 0. Refuses another --root.
@@ -132,7 +131,7 @@ Json to_json(const plan::Program& first, std::size_t ranks, const plan::Verdict&
 }
 
 int verify(const VerifyArguments& arguments) {
-    const ProgramQuestion call = read_call(arguments);
+    const ProgramQuestion call = read_call_and_programs(arguments);
     auto programs = programs_of(call, arguments);
     check_block_sizes(arguments, call, programs);
     publish_to_local_peers(programs, call.request);
@@ -151,9 +150,9 @@ int verify(const VerifyArguments& arguments) {
 
 }  // namespace
 
-void add_verify_command(CLI::App& app, int& exit_status) {
+void add_verify_command(CLI::App& app) {
     const auto [command, arguments] = add_command<VerifyArguments>(
-        app, exit_status, "verify", "prove that the programs of a collective are right", &verify);
+        app, "verify", "prove that the programs of a collective are right", &verify);
     add_program_arguments(*command, arguments->programs);
     add_option(*command, "--program", arguments->file,
                "a file with the programs of all ranks, as `weft show` prints them");

@@ -51,11 +51,8 @@ std::string unexpected_word(const CLI::App& app) {
     if (!chosen.empty())
         return fmt::format("unexpected word '{}' after weft {}", words.front(),
                            chosen.front()->get_name());
-    std::vector<std::string> known;
-    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-        known.push_back(command->get_name());
     return fmt::format("unknown command '{}'{}", words.front(),
-                       base::did_you_mean(words.front(), known));
+                       base::did_you_mean(words.front(), names_of_commands(app)));
 }
 
 }  // namespace
@@ -118,8 +115,8 @@ CLI::App& add_command(CLI::App& app, const char* name, const char* summary) {
     return *app.add_subcommand(name, summary);
 }
 
-void on_run(CLI::App& command, int& exit_status, std::function<int()> run) {
-    command.callback([run = std::move(run), &exit_status] { exit_status = run(); });
+void on_run(CLI::App& command, std::function<int()> run) {
+    command.callback([run = std::move(run)] { throw CLI::RuntimeError(run()); });
 }
 
 void set_footer(CLI::App& command, const char* text) {
@@ -183,13 +180,15 @@ std::string first_example(const CLI::App& command) {
     return begin == std::string::npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
 }
 
-std::string command_given(const CLI::App& app) {
-    const auto chosen = app.get_subcommands();
-    return chosen.empty() ? "" : chosen.front()->get_name();
+std::vector<std::string> names_of_commands(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+        names.push_back(command->get_name());
+    return names;
 }
 
 std::size_t first_word_of_program(const CLI::App& command, const std::vector<std::string>& words) {
-    for (std::size_t i = 0; i < words.size(); ++i) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
         const std::string& word = words[i];
         if (word.size() < 2 || word.front() != '-') return i;
         const std::size_t equals = word.find('=');
@@ -201,10 +200,6 @@ std::size_t first_word_of_program(const CLI::App& command, const std::vector<std
         if (is_alone && option->get_items_expected_max() > 0) ++i;
     }
     return words.size();
-}
-
-std::string help_text(const CLI::App& app, const std::string& command) {
-    return command.empty() ? app.help() : app.get_subcommand(command)->help("weft");
 }
 
 CommandLine::CommandLine(std::string name, std::string summary)

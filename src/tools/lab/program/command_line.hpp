@@ -48,9 +48,9 @@ Option add_option(CLI::App& command, const char* name, T& value, const char* hel
 void add_flag(CLI::App& command, const char* name, bool& value, const char* help);
 
 CLI::App& add_command(CLI::App& app, const char* name, const char* summary);
-/// Sets the function that runs the command after its options are read. Its result is stored in
-/// `exit_status`.
-void on_run(CLI::App& command, int& exit_status, std::function<int()> run);
+/// Sets the function that runs the command after its options are read. Its result, the exit status,
+/// leaves the parser in a CLI::RuntimeError.
+void on_run(CLI::App& command, std::function<int()> run);
 void set_footer(CLI::App& command, const char* text);
 /// Appends a line to the examples at the end of a command's help.
 void add_example(CLI::App& app, const char* command, const char* line);
@@ -64,14 +64,11 @@ void keep_unknown_words(CLI::App& command);
 [[nodiscard]] std::string reason_of(const CLI::App& app, const CLI::ParseError& refusal);
 /// Returns the first line of a command's examples, or an empty string.
 [[nodiscard]] std::string first_example(const CLI::App& command);
-/// Returns the name of the command that the parser has read; empty if none.
-[[nodiscard]] std::string command_given(const CLI::App& app);
-/// Returns the index of the first of `words` that is neither an option of the command nor an
-/// option's value: the program to start. Without a program, returns the number of words.
+[[nodiscard]] std::vector<std::string> names_of_commands(const CLI::App& app);
+/// Returns the index of the first word after the command's name that is neither an option of the
+/// command nor an option's value: the program to start. Without one, returns the number of words.
 [[nodiscard]] std::size_t first_word_of_program(const CLI::App& command,
                                                 const std::vector<std::string>& words);
-/// Returns the text of --help for weft or one of its commands.
-[[nodiscard]] std::string help_text(const CLI::App& app, const std::string& command);
 
 /// The arguments of a program that has no commands.
 class CommandLine {
