@@ -53,7 +53,7 @@ void kill_processes_of(const std::string& job_name) {
     }
 }
 
-[[noreturn]] void guard(int pipe, const GuardedJob& job) {
+[[noreturn]] void guard(int pipe, const JobNames& job) {
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);  // the helper must survive the launcher
@@ -92,7 +92,7 @@ ScratchFolder::~ScratchFolder() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-Guardian::Guardian(const GuardedJob& job) {
+Guardian::Guardian(const JobNames& job) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
         fail(Status::environment, "cannot make a pipe: {}", std::strerror(errno));

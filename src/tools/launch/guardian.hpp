@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/file_descriptor.hpp"
-#include "tools/launch/failure.hpp"
+#include "tools/launch/launch.hpp"
 
 namespace weft::tools {
 
@@ -33,15 +33,10 @@ class ScratchFolder {
     std::string path_;
 };
 
-struct GuardedJob {
-    std::string folder;
-    std::string job_name;  ///< value of PMIX_NAMESPACE in the environment of the job's processes
-};
-
 class Guardian {
   public:
     /// Starts the helper, by fork(): this process must not have threads yet.
-    explicit Guardian(const GuardedJob& job);
+    explicit Guardian(const JobNames& job);
     ~Guardian();  ///< reports the end of the job, and waits until the helper has ended
     Guardian(const Guardian&) = delete;
     Guardian& operator=(const Guardian&) = delete;

@@ -48,7 +48,6 @@ LaunchedJob::~LaunchedJob() {
 void LaunchedJob::start() {
     const std::string program = need(find_program(options_.command.front()));
     if (options_.bind_to_cores) cores_ = usable_cores();
-    const std::string name = random_job_name();
     raise_file_limit(options_.ranks, options_.label);
     // Orphans of descendants become children of this process, so that end_descendants() finds them.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -58,14 +57,11 @@ void LaunchedJob::start() {
                                    .environment = environment_of_job(options_.environment),
                                    .signals = &signals_.inherited()};
     folder_.emplace();
-    guardian_.emplace(GuardedJob{.folder = folder_->path(), .job_name = name});
+    const JobNames names{.folder = folder_->path(), .job_name = random_job_name()};
+    guardian_.emplace(names);
     spared_.push_back(guardian_->pid());
     restrain_hwloc();
-    server_ = PmixServer::start({.ranks = options_.ranks,
-                                 .ranks_per_node = options_.ranks_per_node,
-                                 .folder = folder_->path(),
-                                 .job_name = name,
-                                 .keep_going = options_.keep_going});
+    server_ = PmixServer::start(options_, names);
     open_files();
     check_files_for_ranks(options_.ranks, options_.label);
     node_of_ = node_of_ranks(options_.ranks_per_node);

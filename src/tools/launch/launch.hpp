@@ -44,6 +44,11 @@ struct JobOptions {
     std::vector<std::string> command;  ///< program and its arguments
 };
 
+struct JobNames {
+    std::string folder;    ///< for the files of the job
+    std::string job_name;  ///< its PMIx namespace, in the environment of all its processes
+};
+
 /// Runs the job and returns the exit status of `weft run`: 0, the status of the first failed rank
 /// (128 + signal if killed, 3 if it exited with 0 but did not join or leave), the status passed to
 /// PMIx_Abort() (low 8 bits), kTimeoutStatus, or 128 + a signal to the launcher. keep_going:

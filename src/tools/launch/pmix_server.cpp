@@ -26,8 +26,6 @@
 #include "base/environment.hpp"
 #include "base/pmix_needs.hpp"
 #include "base/random.hpp"
-#include "tools/launch/connection_gate.hpp"
-#include "tools/launch/layout.hpp"
 #include "tools/launch/process.hpp"
 
 namespace weft::tools {
@@ -72,12 +70,11 @@ struct NodeMaps {
     std::string ranks;  ///< ranks of the nodes, such as "0,1;2"
 };
 
-NodeMaps describe_nodes(const PmixServerOptions& options) {
+NodeMaps describe_nodes(const JobOptions& job) {
     char host[256] = "localhost";
     ::gethostname(host, sizeof host - 1);
-    const bool is_virtual = !options.ranks_per_node.empty();
-    const std::vector<Rank> counts =
-        is_virtual ? options.ranks_per_node : std::vector<Rank>{options.ranks};
+    const bool is_virtual = !job.ranks_per_node.empty();
+    const std::vector<Rank> counts = is_virtual ? job.ranks_per_node : std::vector<Rank>{job.ranks};
     NodeMaps maps;
     Rank next = 0;
     for (std::size_t node = 0; node < counts.size(); ++node) {
@@ -209,27 +206,27 @@ struct PmixServer::Callbacks {
     }
 };
 
-PmixServer::PmixServer(const PmixServerOptions& options)
-    : name_(options.job_name),
-      keep_going_(options.keep_going),
+PmixServer::PmixServer(const JobOptions& job, const JobNames& names)
+    : name_(names.job_name),
+      keep_going_(job.keep_going),
       event_file_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      processes_(static_cast<std::size_t>(options.ranks)),
-      membership_(static_cast<std::size_t>(options.ranks)) {}
+      processes_(static_cast<std::size_t>(job.ranks)),
+      membership_(static_cast<std::size_t>(job.ranks)) {}
 
-PmixServer* PmixServer::start(const PmixServerOptions& options) {
+PmixServer* PmixServer::start(const JobOptions& job, const JobNames& names) {
     PmixServer* none = nullptr;
-    std::unique_ptr<PmixServer> owner(new PmixServer(options));
+    std::unique_ptr<PmixServer> owner(new PmixServer(job, names));
     if (!hosted_server.compare_exchange_strong(none, owner.get()))
         fail(Status::environment, "PMIx server: this process already has one");
     PmixServer* const server = owner.release();  // hosted_server keeps it from now on
     constexpr int kKeep = 0;                     // setenv() keeps a value that the user has set
-    if (options.ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeep);
+    if (job.ranks <= kRanksInMessagesMax) ::setenv("PMIX_MCA_gds", "hash", kKeep);
     keep_connection_gate();
-    run_on_own_stack([&] { server->set_up(options); });
+    run_on_own_stack([&] { server->set_up(job, names); });
     return server;
 }
 
-void PmixServer::set_up(const PmixServerOptions& options) {
+void PmixServer::set_up(const JobOptions& job, const JobNames& names) {
     // The library keeps the address of this table until the process ends.
     static pmix_server_module_t module = [] {
         pmix_server_module_t table = {};
@@ -245,16 +242,16 @@ void PmixServer::set_up(const PmixServerOptions& options) {
     // Not the job's name, which is secret: the server's name appears in file names and messages.
     info.add_text(PMIX_SERVER_NSPACE, random_job_name());
     info.add(PMIX_SERVER_RANK, &own_rank, PMIX_PROC_RANK);
-    info.add_text(PMIX_SERVER_TMPDIR, options.folder);
-    info.add_text(PMIX_SYSTEM_TMPDIR, options.folder);
-    info.add_text(PMIX_HOSTNAME, describe_nodes(options).first_host);
+    info.add_text(PMIX_SERVER_TMPDIR, names.folder);
+    info.add_text(PMIX_SYSTEM_TMPDIR, names.folder);
+    info.add_text(PMIX_HOSTNAME, describe_nodes(job).first_host);
     check(PMIx_server_init(&module, info.data(), info.count()), "starting it");
-    register_job(options);
-    for (Rank rank = 0; rank < options.ranks; ++rank) register_rank(rank);
+    register_job(job, names);
+    for (Rank rank = 0; rank < job.ranks; ++rank) register_rank(rank);
 }
 
-void PmixServer::register_job(const PmixServerOptions& options) {
-    const NodeMaps maps = describe_nodes(options);
+void PmixServer::register_job(const JobOptions& job, const JobNames& names) {
+    const NodeMaps maps = describe_nodes(job);
     char* hosts = nullptr;
     char* ranks = nullptr;
     check(PMIx_generate_regex(maps.hosts.c_str(), &hosts), "describing the nodes");
@@ -262,8 +259,8 @@ void PmixServer::register_job(const PmixServerOptions& options) {
     check(PMIx_generate_ppn(maps.ranks.c_str(), &ranks), "describing the ranks of the nodes");
     const std::unique_ptr<char, decltype(&std::free)> ranks_owner(ranks, &std::free);
 
-    const auto size = static_cast<std::uint32_t>(options.ranks);
-    const auto nodes = static_cast<std::uint32_t>(options.ranks_per_node.size());
+    const auto size = static_cast<std::uint32_t>(job.ranks);
+    const auto nodes = static_cast<std::uint32_t>(job.ranks_per_node.size());
     InfoList info(16);
     info.add_count(PMIX_JOB_SIZE, size);
     info.add_count(PMIX_UNIV_SIZE, size);
@@ -272,11 +269,11 @@ void PmixServer::register_job(const PmixServerOptions& options) {
     if (wants_fence_witness()) info.add_count(base::kFenceWitnessKey, size);
     info.add(PMIX_NODE_MAP, hosts, PMIX_REGEX);
     info.add(PMIX_PROC_MAP, ranks, PMIX_REGEX);
-    info.add_text(PMIX_TMPDIR, options.folder);
-    info.add_text(PMIX_NSDIR, options.folder);
+    info.add_text(PMIX_TMPDIR, names.folder);
+    info.add_text(PMIX_NSDIR, names.folder);
     // Without a callback, the call returns after the work is done.
-    check(PMIx_server_register_nspace(name_.c_str(), options.ranks, info.data(), info.count(),
-                                      nullptr, nullptr),
+    check(PMIx_server_register_nspace(name_.c_str(), job.ranks, info.data(), info.count(), nullptr,
+                                      nullptr),
           "describing the job");
 }
 

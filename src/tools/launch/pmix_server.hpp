@@ -18,22 +18,17 @@
 #include <vector>
 
 #include "base/file_descriptor.hpp"
-#include "tools/launch/failure.hpp"
+#include "tools/launch/launch.hpp"
 
 namespace weft::tools {
-
-struct PmixServerOptions {
-    Rank ranks = 0;
-    std::vector<Rank> ranks_per_node;  ///< for each virtual node; empty: no virtual nodes
-    std::string folder;                ///< for the library's files
-    std::string job_name;              ///< the job's PMIx namespace: see random_job_name()
-    bool keep_going = false;           ///< fences return an error if a rank has died
-};
 
 /// Returns a name of 128 random bits, which protects the job: the library accepts any TCP client
 /// that names the job and a rank, and does not check its user. Only the environment of the ranks
 /// contains the name.
 [[nodiscard]] std::string random_job_name();
+
+/// Makes the linker keep connection_gate.cpp, as no code of the project refers to its accept().
+void keep_connection_gate();
 
 struct AbortRequest {
     Rank rank = 0;
@@ -48,7 +43,7 @@ class PmixServer {
   public:
     /// Starts the server. It is never stopped: if clients have died during a call,
     /// PMIx_server_finalize() of PMIx 4.2.2 may wait forever for a lock of its ended thread.
-    [[nodiscard]] static PmixServer* start(const PmixServerOptions& options);
+    [[nodiscard]] static PmixServer* start(const JobOptions& job, const JobNames& names);
     PmixServer(const PmixServer&) = delete;
     PmixServer& operator=(const PmixServer&) = delete;
 
@@ -73,10 +68,10 @@ class PmixServer {
 
   private:
     struct Callbacks;
-    explicit PmixServer(const PmixServerOptions& options);
+    PmixServer(const JobOptions& job, const JobNames& names);
     /// Makes the calls of the PMIx library for start().
-    void set_up(const PmixServerOptions& options);
-    void register_job(const PmixServerOptions& options);
+    void set_up(const JobOptions& job, const JobNames& names);
+    void register_job(const JobOptions& job, const JobNames& names);
     void register_rank(Rank rank);
     [[nodiscard]] bool lost_a_rank() const;
 

@@ -53,7 +53,7 @@ TEST(ContainerNetwork, RanksWithSeparateNetworksConnectByAddress) {
 
 // Bug: commands of weft that run as ranks (bench, fit, tune) refused all TCP connections from other
 // machines, and waited for them forever. The program weft contains a check of connections to its
-// PMIx server (connection_gate.hpp). The check looks for the peer's user among the sockets of this
+// PMIx server (connection_gate.cpp). The check looks for the peer's user among the sockets of this
 // machine, and was applied to the connections of ranks, too.
 TEST(ContainerNetwork, CommandsWithSeparateNetworksConnect) {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can make network namespaces";
