@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_command.cpp - `weft bench`: times collectives on the ranks of a job and checks each result.
 //
-// Idea     All ranks of a job run this command; rank 0 prints. The timed calls are those of the
-//          public C++ interface. The measuring loop is tools/measure/measuring.hpp, which the
-//          benches of MPI libraries in perf/ also use.
+// Idea     All ranks of a job run this command and call the public C++ interface; rank 0 prints.
 // Holds    Arguments are checked before the job is joined, except for those that depend on the
 //          number of ranks. Rank 0 alone reports a failure that all ranks detect.
-// Next     docs/performance.md for the meaning of the numbers; bench_subjects.hpp and
-//          bench_puts.hpp for the calls.
-#include <fmt/format.h>
-
+// Next     docs/performance.md; bench_subjects.hpp and bench_puts.hpp for the calls;
+//          tools/measure/measuring.hpp for the loop.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,11 +15,8 @@
 #include "collectives/registry.hpp"
 #include "collectives/v_collective.hpp"
 #include "run/team/call.hpp"
-#include "tools/cli/bench_plan.hpp"
 #include "tools/cli/bench_puts.hpp"
 #include "tools/cli/bench_report.hpp"
-#include "tools/cli/bench_subjects.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/measure/measuring.hpp"
@@ -82,7 +75,7 @@ base::Result<Timed> make_and_measure(Team world, const BenchPlan& plan, std::uin
     Timed timed{.bytes = bytes, .measurement = lab::measure(**subject, plan.measuring_of(bytes))};
     if (plan.request.histogram) {
         const std::uint64_t calls = std::min(timed.measurement.iterations, kSingleCallsMax);
-        timed.single_calls_us = lab::measure_singly(**subject, plan.measuring.loop, calls);
+        timed.single_calls_us = lab::measure_singly(**subject, plan.request.measuring.loop, calls);
     }
     return timed;
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_compare.cpp - `weft bench --compare`: times weft and MPI libraries on this machine.
 //
-// Idea     Rounds of jobs alternate between weft and each library, all with the measuring
-//          loop of tools/measure. The result is the median over rounds, and the ratio of weft
-//          to the fastest library.
-// Why      A machine changes within minutes, so only alternating measurements can be compared.
+// Idea     Rounds of jobs alternate between weft and each library, because a machine changes within
+//          minutes. The result is the median over rounds, and the ratio of weft to the fastest.
 // Holds    Between virtual nodes the MPI libraries use TCP.
 // Next     perf/compare for all collectives, with plots, a calibrator and spreads.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -36,7 +33,7 @@ struct MeasuredLibrary {
 
 /// Returns the options for the jobs of all libraries. Each round gets 1 / kRounds of a row's time.
 Words measuring_words(const BenchPlan& plan) {
-    const lab::MeasuringOptions& measuring = plan.measuring;
+    const lab::MeasuringOptions& measuring = plan.request.measuring;
     Words words{"--bytes",   fmt::format("{}", fmt::join(plan.bytes, ",")),
                 "--type",    plan.type,
                 "--op",      plan.request.op,
@@ -128,7 +125,8 @@ int bench_against_peers(const BenchPlan& plan) {
     std::vector<MeasuredLibrary> libraries{describe_weft(plan)};
     for (const std::string& mpi : plan.request.peers) libraries.push_back(describe_mpi(plan, mpi));
     // Time limit of a job, with its start, and with slow calls that exceed the time of a row.
-    const double seconds = 60 + 4 * plan.measuring.seconds * static_cast<double>(plan.bytes.size());
+    const double seconds =
+        60 + 4 * plan.request.measuring.seconds * static_cast<double>(plan.bytes.size());
     bool right = true;
     for (int round = 0; round < kRounds; ++round)
         for (MeasuredLibrary& library : libraries) run_round(library, seconds, right);

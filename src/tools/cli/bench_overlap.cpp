@@ -5,7 +5,6 @@
 //          computation, a call proceeds only in a progress thread that has a spare processor.
 // Holds    Medians over rounds; the slowest rank determines a round's time. The last result of each
 //          kind of round is checked.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -86,7 +85,7 @@ Json measure_size(Team world, const BenchPlan& plan, std::uint64_t bytes) {
     constexpr std::uint64_t kFirstRounds = 3;
     Rounds rounds(world, plan, bytes);
     const double first_us = rounds.median(kFirstRounds, OwnWork::none, 0);
-    const std::uint64_t count = rounds_of(plan.measuring, first_us);
+    const std::uint64_t count = rounds_of(plan.request.measuring, first_us);
     const double blocking_us = rounds.median(count, OwnWork::none, 0);
     const double computing_us = rounds.median(count, OwnWork::computing, blocking_us);
     const double sleeping_us = rounds.median(count, OwnWork::sleeping, blocking_us);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bench_page.cpp - results of `weft bench` as an HTML page: plots and a table.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -133,7 +133,7 @@ base::Result<void> check_specs(const BenchPlan& plan, Rank size) {
 }
 
 lab::MeasuringOptions BenchPlan::measuring_of(std::uint64_t size) const {
-    lab::MeasuringOptions options = measuring;
+    lab::MeasuringOptions options = request.measuring;
     if (!request.calls_by_size) return options;
     constexpr std::uint64_t kKiB = 1024;
     options.batches = 10;
@@ -154,10 +154,9 @@ BenchPlan plan_bench(const BenchRequest& request) {
                             .buffers = request.buffers == "rotated" ? BufferKind::rotated
                                        : request.buffers == "fresh" ? BufferKind::fresh
                                                                     : BufferKind::reused,
-                            .uneven = request.counts == "ragged"},
-                   .measuring = request.measuring};
-    plan.measuring.loop = request.loop == "separated" ? lab::MeasuringLoop::separated
-                                                      : lab::MeasuringLoop::back_to_back;
+                            .uneven = request.counts == "ragged"}};
+    plan.request.measuring.loop = request.loop == "separated" ? lab::MeasuringLoop::separated
+                                                              : lab::MeasuringLoop::back_to_back;
     plan_overlap(plan);
     plan_collective(plan);
     check_peers(plan);

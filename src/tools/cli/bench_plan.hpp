@@ -59,7 +59,6 @@ struct BenchPlan {
     std::string type;           ///< "none" for puts
     std::vector<std::uint64_t> bytes;
     CallOptions call;
-    lab::MeasuringOptions measuring;
 
     /// Returns the options for calls of one size.
     [[nodiscard]] lab::MeasuringOptions measuring_of(std::uint64_t size) const;
@@ -77,8 +76,8 @@ struct BenchPlan {
 
 /// Throws an Error if the arguments do not fit each other.
 [[nodiscard]] BenchPlan plan_bench(const BenchRequest& request);
-/// Fails if the spec names no algorithm of the collective, or one without programs for `size` ranks.
-/// size: 0 if it is not yet known.
+/// Fails if the spec names no algorithm of the collective, or one without programs for `size`
+/// ranks. size: 0 if it is not yet known.
 [[nodiscard]] base::Result<void> check_spec(const BenchPlan& plan, const std::string& given,
                                             Rank size);
 /// Checks all specs of --algorithm.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/cli/bench_report.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,18 +27,14 @@ struct BandwidthFactors {
     double bus = 0;
 };
 
-BandwidthFactors bandwidth_factors(std::string_view collective, Rank ranks) {
+BandwidthFactors bandwidth_factors(const collectives::CollectiveTraits& traits, Rank ranks) {
     const double n = ranks;
     const double share_of_others = (n - 1) / n;
-    // allgatherv has the factors of allgather, and so on: --bytes is the mean size of a block.
-    const bool has_v = collective.ends_with('v');
-    const std::string_view name = has_v ? collective.substr(0, collective.size() - 1) : collective;
-    if (name == "allreduce") return {1, 2 * share_of_others};
-    if (name == "barrier") return {};
-    for (const std::string_view with_blocks :
-         {"allgather", "alltoall", "reduce_scatter", "gather", "scatter"})
-        if (name == with_blocks) return {n, n * share_of_others};  // --bytes is one of n blocks
-    return {1, 1};  // broadcast, reduce, scan, exscan, and the copy of --memcpy
+    if (!traits.has_data()) return {};
+    if (traits.collective == Collective::allreduce) return {1, 2 * share_of_others};
+    if (traits.blocks())
+        return {n, n * share_of_others};  // --bytes is (the mean of) one of n blocks
+    return {1, 1};
 }
 
 void print_histogram(const Json& calls, const Json& bins) {
@@ -161,8 +156,10 @@ Json BenchReport::facts_of(const Timed& timed) const {
         facts["rank_min_us"] = ranks.min;
         facts["rank_avg_us"] = ranks.mean;
         facts["rank_max_us"] = ranks.max;
-        const BandwidthFactors factors = bandwidth_factors(
-            timed.algorithm == kMemcpyName ? kMemcpyName : plan_.name, head_["ranks"].get<Rank>());
+        const BandwidthFactors factors =
+            timed.algorithm == kMemcpyName
+                ? BandwidthFactors{1, 1}
+                : bandwidth_factors(*plan_.traits, head_["ranks"].get<Rank>());
         if (factors.algorithm != 0 && timed.bytes != 0) {
             facts["algorithm_bandwidth_bytes_per_s"] = bytes_per_s * factors.algorithm;
             facts["bus_bandwidth_bytes_per_s"] = bytes_per_s * factors.bus;

@@ -192,22 +192,15 @@ class CallSubject : public BenchJob {
         return oracle_.is_expected(batch, is_broadcast() ? in_.data() : out_.data());
     }
 
-  protected:
+  private:
     [[nodiscard]] const Call& next() {
-        rotate();
+        in_.rotate();
+        out_.rotate();
         call_.in = in_.data();
         call_.out = is_broadcast() ? in_.data() : out_.data();
         return call_;
     }
-    void rotate() {
-        in_.rotate();
-        out_.rotate();
-    }
-    [[nodiscard]] CallBuffer& in() { return in_; }
-    [[nodiscard]] CallBuffer& out() { return out_; }
-    [[nodiscard]] const Call& arguments() const { return call_; }
 
-  private:
     using Counts = std::vector<std::size_t>;
 
     [[nodiscard]] static Counts counts_of(const std::vector<oracle::SizedUnit>& units) {
@@ -242,6 +235,8 @@ class CallSubject : public BenchJob {
     oracle::Oracle oracle_;
     Counts in_counts_;
     Counts out_counts_;
+
+  protected:
     CallBuffer in_;
     CallBuffer out_;
     Call call_;
@@ -253,15 +248,14 @@ class FunctionSubject : public CallSubject {
   public:
     using CallSubject::CallSubject;
     void call() {
-        const Call& call = arguments();
-        in().rotate();
+        in_.rotate();
         if constexpr (kCollective == Collective::broadcast)
-            return world_.broadcast(in().data(), call.count, call.type, call.root);
-        out().rotate();
+            return world_.broadcast(in_.data(), call_.count, call_.type, call_.root);
+        out_.rotate();
         if constexpr (kCollective == Collective::allreduce)
-            world_.allreduce(in().data(), out().data(), call.count, call.type, call.op);
+            world_.allreduce(in_.data(), out_.data(), call_.count, call_.type, call_.op);
         else
-            world_.reduce(in().data(), out().data(), call.count, call.type, call.op, call.root);
+            world_.reduce(in_.data(), out_.data(), call_.count, call_.type, call_.op, call_.root);
     }
 };
 

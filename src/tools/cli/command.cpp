@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/log.hpp"
 #include "tools/cli/job_command.hpp"
 
 namespace weft::tools {
@@ -89,9 +90,7 @@ std::string build_commit() {
     return kCommit;
 }
 
-std::string build_compiler() {
-    return WEFT_COMPILER;
-}
+const char* const kBuildCompiler = WEFT_COMPILER;
 
 std::string build_type() {
     const std::string type = WEFT_BUILD_TYPE;
@@ -99,8 +98,8 @@ std::string build_type() {
 }
 
 std::string version_line() {
-    return fmt::format("weft {} (commit {}, {}, {})", WEFT_VERSION, build_commit(),
-                       build_compiler(), build_type());
+    return fmt::format("weft {} (commit {}, {}, {})", WEFT_VERSION, build_commit(), kBuildCompiler,
+                       build_type());
 }
 
 int usable_processors() {
@@ -110,9 +109,7 @@ int usable_processors() {
 }
 
 std::string machine_name() {
-    char name[256] = {};
-    if (gethostname(name, sizeof name - 1) != 0) return "unknown";
-    return fmt::format("{}, {} processors", name, sysconf(_SC_NPROCESSORS_ONLN));
+    return fmt::format("{}, {} processors", base::host_name(), sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 }  // namespace weft::tools

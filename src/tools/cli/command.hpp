@@ -6,6 +6,8 @@
 // Next     main.cpp adds the commands; <name>_command.cpp defines each.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -49,8 +51,8 @@ void write_file(const char* option, const std::string& path, const std::string& 
 /// Replaces a file by renaming a new one, so that no reader sees a part of it.
 void replace_file(const char* option, const std::string& path, const std::string& text);
 
-/// Adds a command. run(arguments) is called after parsing and returns the exit status; the arguments
-/// exist as long as the command. speaker: start of its messages.
+/// Adds a command. run(arguments) is called after parsing and returns the exit status. The
+/// arguments exist as long as the command. speaker: start of its messages.
 template <class Arguments>
 [[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(
     CLI::App& app, const char* name, const char* summary,
@@ -67,8 +69,8 @@ void add_json_flag(CLI::App& command, bool& json);
 
 /// Returns the commit id of the sources, with -dirty if they were changed; "unknown" without one.
 [[nodiscard]] std::string build_commit();
-[[nodiscard]] std::string build_compiler();  ///< "GNU 12.2.0"
-[[nodiscard]] std::string build_type();      ///< CMake's build type
+extern const char* const kBuildCompiler;  ///< "GNU 12.2.0"
+[[nodiscard]] std::string build_type();   ///< CMake's build type
 
 /// Returns "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)".
 [[nodiscard]] std::string version_line();

@@ -7,8 +7,6 @@
 //          family. Limits exclude candidates, and the objective or --pareto selects among the rest.
 // Holds    Status 1: no candidate satisfies the limits.
 // Next     docs/selection.md; tools/lab/cost/cost.hpp.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -16,10 +14,8 @@
 
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/cost_formulas.hpp"
 #include "tools/cli/model_options.hpp"
-#include "tools/cli/program_options.hpp"
 #include "tools/cli/table.hpp"
 #include "tools/lab/cost/cost.hpp"
 

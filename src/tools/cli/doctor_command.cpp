@@ -6,7 +6,7 @@
 //          reads their reports. The other checks concern limits and files of this process.
 // Holds    Status 1 if a job cannot run here. A problem that only slows jobs down, or concerns only
 //          some networks, is a note.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -18,7 +18,6 @@
 
 #include "base/environment.hpp"
 #include "collectives/collective_traits.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/launch/process.hpp"
 
@@ -162,14 +161,13 @@ class Doctor {
     }
 
     void check_launchers() {
-        std::string found;
+        Words found;
         for (const char* const name :
-             {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "prterun", "srun", "mpicc"}) {
-            if (const auto path = find_program(name))
-                found += fmt::format("{}{}", found.empty() ? "" : ", ", *path);
-        }
+             {"mpirun", "mpiexec", "mpirun.openmpi", "mpiexec.mpich", "prterun", "srun", "mpicc"})
+            if (const auto path = find_program(name)) found.push_back(*path);
         add_unless(!found.empty(), kNote, "MPI and other launchers",
-                   found.empty() ? "none in PATH (weft run needs none)" : found,
+                   found.empty() ? "none in PATH (weft run needs none)"
+                                 : fmt::format("{}", fmt::join(found, ", ")),
                    "apt-get install openmpi-bin libopenmpi-dev");
     }
 

@@ -6,17 +6,15 @@
 //          the pipelined postal model (each message occupies its sender for --issue-ns and arrives
 //          --latency-ns later). The search does not enumerate schedules.
 // Next     collectives/notation/enumerate.hpp for the three kinds, optimum.hpp for the search.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/units.hpp"
 #include "collectives/notation/optimum.hpp"
 #include "plan/select/model.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 
 namespace weft::tools {
@@ -70,8 +68,7 @@ int print_counts(const EnumerateArguments& arguments) {
     const ScheduleFamily family = family_of(arguments.kind);
     // One pass counts the factored schedules of all numbers of ranks.
     const bool sieved = arguments.up_to && family == ScheduleFamily::factored;
-    if (sieved && arguments.ranks > kBestRanksMax)
-        refuse("--ranks: {} is more than {}", arguments.ranks, kBestRanksMax);
+    if (sieved) check_ranks(arguments.ranks, kBestRanksMax);
     std::vector<std::uint64_t> counts;
     if (sieved) counts = collectives::count_factored_up_to(arguments.ranks, arguments.unordered);
     std::uint64_t sum = 0;
@@ -94,25 +91,24 @@ int print_counts(const EnumerateArguments& arguments) {
 /// Prints for how many numbers of ranks a split or a merge beats all factored schedules.
 int print_improved(const EnumerateArguments& arguments, const collectives::StageCost& cost) {
     constexpr Rank kRanksMax = 100'000;  // each number of ranks is a search
-    if (arguments.ranks > kRanksMax)
-        refuse("--ranks: {} is more than {}", arguments.ranks, kRanksMax);
+    check_ranks(arguments.ranks, kRanksMax);
     const collectives::OptimumSearch search(arguments.ranks, cost);
     Rank improved = 0;
     for (Rank ranks = 2; ranks <= arguments.ranks; ++ranks) {
         const collectives::Optimum best = search.find(ranks);
         if (best.cost < best.factored) ++improved;
     }
-    const Json object{
-        {"ranks", arguments.ranks}, {"sizes", arguments.ranks - 1}, {"improved", improved}};
-    fmt::print("{}\n", arguments.json ? json_text(object)
-                                      : fmt::format("{} of {}", improved, arguments.ranks - 1));
+    const Rank sizes = arguments.ranks - 1;
+    if (arguments.json)
+        print_json({{"ranks", arguments.ranks}, {"sizes", sizes}, {"improved", improved}});
+    else
+        fmt::print("{} of {}\n", improved, sizes);
     return 0;
 }
 
 int print_best(const EnumerateArguments& arguments) {
     if (!arguments.kind.empty() || arguments.count) refuse("--best excludes --kind and --count");
-    if (arguments.ranks > kBestRanksMax)
-        refuse("--ranks: {} is more than {}", arguments.ranks, kBestRanksMax);
+    check_ranks(arguments.ranks, kBestRanksMax);
     const auto cost = read_cost(arguments);
     if (arguments.up_to) return print_improved(arguments, cost);
     const auto best = collectives::OptimumSearch(arguments.ranks, cost).find(arguments.ranks);
@@ -120,28 +116,28 @@ int print_best(const EnumerateArguments& arguments) {
         return static_cast<double>(picoseconds) / plan::kPicosecondsPerNanosecond;
     };
     const std::string schedule = collectives::print(best.schedule);
-    std::int64_t cover_cost = 0;
-    std::string cover;
-    for (const Rank factor : collectives::cheapest_cover(arguments.ranks, cost)) {
-        cover_cost += cost.latency + (factor - 1) * cost.message;
-        cover += fmt::format("{}a{}", cover.empty() ? "" : ",", factor);
-    }
     if (!arguments.json) {
         fmt::print("{}\n", schedule);
         return 0;
+    }
+    std::int64_t cover_cost = 0;
+    collectives::Schedule cover;
+    for (const Rank factor : collectives::cheapest_cover(arguments.ranks, cost)) {
+        cover_cost += cost.latency + (factor - 1) * cost.message;
+        cover.push_back({.base = factor});
     }
     print_json(Json{{"ranks", arguments.ranks},
                     {"kind", kKinds.at(static_cast<std::size_t>(best.family))},
                     {"schedule", schedule},
                     {"model_ns", nanoseconds(best.cost)},
                     {"factored_ns", nanoseconds(best.factored)},
-                    {"cover", cover},
+                    {"cover", collectives::print(cover)},
                     {"cover_ns", nanoseconds(cover_cost)}});
     return 0;
 }
 
 int enumerate(const EnumerateArguments& arguments) {
-    if (arguments.ranks < 1) refuse("--ranks: {} is less than 1", arguments.ranks);
+    check_ranks(arguments.ranks, std::numeric_limits<Rank>::max());
     if (arguments.best) return print_best(arguments);
     if (arguments.kind.empty()) refuse("--kind is missing: factored, split or merged");
     const ScheduleFamily family = family_of(arguments.kind);

@@ -5,7 +5,6 @@
 //          of `weft run` on this machine, whose nodes all share its processors. The times of the
 //          candidates are simulated.
 // Next     docs/selection.md; run/team/choice.hpp.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -21,10 +20,8 @@
 #include "collectives/v_collective.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/model_options.hpp"
-#include "tools/cli/program_options.hpp"
 #include "tools/cli/table.hpp"
 #include "tools/lab/cost/cost.hpp"
 #include "tools/launch/layout.hpp"
@@ -143,12 +140,6 @@ void adapt_to_counts(plan::Choice& choice, const collectives::CollectiveTraits& 
         candidate.algorithm = collectives::kPairwiseAlgorithm;
     choice.chosen = 0;
     choice.reason = "the only one, as no rank knows more counts than its own";
-}
-
-plan::Tuning tuning_of(const ExplainArguments& arguments) {
-    const std::string path = given_or(arguments.tuning, "WEFT_TUNING");
-    if (path.empty()) return plan::Tuning();
-    return need(run::read_tuning(path), "--tuning");
 }
 
 /// Measured times in us by algorithm, in jobs on this machine, or reasons of failures.
@@ -296,7 +287,9 @@ int explain(const ExplainArguments& arguments) {
     auto call = call_of(arguments, traits.even, traits.has_counts());
     if (traits.has_data()) call.preference = preference_of(arguments);  // not for barriers
     const auto machine = machine_of(arguments);
-    const auto tuning = tuning_of(arguments);
+    const std::string tuning_file = given_or(arguments.tuning, "WEFT_TUNING");
+    const auto tuning =
+        tuning_file.empty() ? plan::Tuning() : need(run::read_tuning(tuning_file), "--tuning");
     auto choice = need(run::rank_algorithms(machine, arguments.ranks, call, tuning,
                                             given_or(arguments.provider, "WEFT_PROVIDER")));
     for (const std::string& algorithm : arguments.algorithms) {

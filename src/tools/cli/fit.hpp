@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // fit.hpp - `weft fit`: its ranks, and its measurements.
 //
-// Idea     Local and remote peers are measured separately:
-//          - Multicasts of 8 bytes from rank 0 to 1 to 8 peers: the slope over the peers is the
-//            time of a further message (Ruefenacht et al., section 5.1).
-//          - Round trips with one peer. If both ranks share a processor, a round trip also contains
-//            the time until a rank gets the processor.
-//          - Messages that have already arrived: the time to receive one.
-//          - Rings in which all ranks send a block to the next rank: the time per byte.
-//          - Local copies: broadcasts to one peer from mapped memory, and from fresh buffers, which
-//            the kernel copies; reductions of mapped memory.
-//          - Short calls with one peer, repeated or single, and calls of a rank alone.
-//          - Remote calls of up to 256 KiB: the time per byte.
-//          In between, a flag is timed, which shows the mode of the machine (passes.hpp).
+// Idea     Local and remote peers are measured separately: puts to a growing number of peers
+//          (Ruefenacht et al., section 5.1), round trips, receptions, rings of blocks, copies, and
+//          short calls. In between, a flag is timed, which shows the mode of the machine.
 // Holds    Ranks that take no part in a measurement sleep: waiting ranks would take processors from
 //          the timed ones. Results are at rank 0.
-// Next     fit_command.cpp computes costs from the results.
+// Next     fit_command.cpp computes costs from the results; tools/measure/passes.hpp.
 #pragma once
 
 #include <sched.h>
@@ -98,7 +89,8 @@ class FitRanks {
     std::vector<Rank> remote_peers_;
 };
 
-/// Times of one kind of multicast, in us.
+/// Times of one kind of multicast of 8 bytes, in us. The slope over the peers is the time of a
+/// further message.
 struct Multicast {
     const char* mode = "";               ///< "blocking" or "non-blocking" puts
     const char* until = "";              ///< end of the time: "issued", or "landed" (delivered)
@@ -163,7 +155,8 @@ struct Adoption {
 };
 
 struct FitPass {
-    std::vector<PeerTimes> by_kind;  ///< local, then remote peers; a kind without ranks is missing
+    std::optional<PeerTimes> near;     ///< local peers, if there are any
+    std::optional<PeerTimes> far;      ///< remote peers, if there are any
     std::optional<NearCopies> copies;  ///< if rank 0 can access a local peer's buffers
     OwnMemory memory;
     std::optional<Adoption> adoption;  ///< if buffers are remapped

@@ -9,8 +9,6 @@
 //          `issue` and `receive` of a local message are each the time of a repeated broadcast
 //          without the cost of a call. All times of a cost come from one pass.
 // Next     fit.hpp for the measurements; docs/selection.md for the file.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -207,34 +205,34 @@ std::optional<Adoption> middle_adoption(const std::vector<FitPass>& passes) {
     return Adoption{middle_of(all, &Adoption::adopt), middle_of(all, &Adoption::window)};
 }
 
-/// Returns the median of all passes, because this small difference of times is noisy.
-double middle_both_ways_us(const std::vector<FitPass>& passes, std::string_view name) {
-    std::vector<double> all;
-    for (const FitPass& pass : passes)
-        all.push_back(std::ranges::find(pass.by_kind, name, &PeerTimes::name)->calls.both_ways_us);
-    return lab::median(all);
+/// Returns one kind of peers of the chosen pass. The small difference between the times of one and
+/// both directions is noisy, so it is the median of all passes.
+std::optional<PeerTimes> middle_peers(const std::vector<FitPass>& passes, std::size_t chosen,
+                                      std::optional<PeerTimes> FitPass::*kind) {
+    std::optional<PeerTimes> found = passes[chosen].*kind;
+    if (!found) return found;
+    std::vector<double> both_ways_us;
+    for (const PeerTimes& times : present(passes, kind))
+        both_ways_us.push_back(times.calls.both_ways_us);
+    found->calls.both_ways_us = lab::median(both_ways_us);
+    return found;
 }
 
 /// Returns the results for the file: medians of all passes for copies, one chosen pass for others.
 FitPass chosen_of(const std::vector<FitPass>& passes, const lab::ChosenPasses& chosen) {
-    FitPass costs = passes[chosen.near];
-    costs.copies = middle_copies(passes);
-    costs.memory = passes[chosen.memory].memory;
-    costs.adoption = middle_adoption(passes);
-    for (PeerTimes& kind : costs.by_kind) {
-        const std::vector<PeerTimes>& by_kind =
-            passes[kind.is_near() ? chosen.near : chosen.far].by_kind;
-        kind = *std::ranges::find(by_kind, std::string_view(kind.name), &PeerTimes::name);
-        kind.calls.both_ways_us = middle_both_ways_us(passes, kind.name);
-    }
-    return costs;
+    return {.near = middle_peers(passes, chosen.near, &FitPass::near),
+            .far = middle_peers(passes, chosen.far, &FitPass::far),
+            .copies = middle_copies(passes),
+            .memory = passes[chosen.memory].memory,
+            .adoption = middle_adoption(passes),
+            .flags_us = {}};
 }
 
 Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     Json parameters = Json::object();
-    for (const PeerTimes& kind : costs.by_kind)
-        add_parameters(parameters, kind, costs.memory.copy_ns_per_byte,
-                       kind.is_near() ? assumed.near : assumed.far);
+    const double copy_ns = costs.memory.copy_ns_per_byte;
+    if (costs.near) add_parameters(parameters, *costs.near, copy_ns, assumed.near);
+    if (costs.far) add_parameters(parameters, *costs.far, copy_ns, assumed.far);
     parameters["reduce_ns_per_byte"] =
         lab::parseable_nanoseconds_per_byte(costs.memory.reduce_ns_per_byte);
     if (costs.copies) add_parameters(parameters, *costs.copies);
@@ -243,22 +241,18 @@ Json parameters_of(const FitPass& costs, const plan::Machine& assumed) {
     return parameters;
 }
 
-void add_measured(Json& report, const std::vector<PeerTimes>& by_kind) {
-    for (const char* what : {"multicasts", "turns", "blocks"}) report[what] = Json::array();
-    for (const PeerTimes& kind : by_kind) {
-        for (const Multicast& multicast : kind.multicasts)
-            report["multicasts"].push_back(to_json(kind, multicast));
-        Json turns{{"way", kind.name},
-                   {"half_us", kind.round_trips.intercept},
-                   {"ns_per_byte", kind.round_trips.slope * 1000},
-                   {"r2", kind.round_trips.r2}};
-        if (kind.shared_us) turns["shared_us"] = *kind.shared_us;
-        if (kind.bound) turns["bound"] = true;
-        report["turns"].push_back(std::move(turns));
-        report["blocks"].push_back({{"way", kind.name},
-                                    {"ns_per_byte", kind.blocks.slope * 1000},
-                                    {"r2", kind.blocks.r2}});
-    }
+void add_measured(Json& report, const PeerTimes& kind) {
+    for (const Multicast& multicast : kind.multicasts)
+        report["multicasts"].push_back(to_json(kind, multicast));
+    Json turns{{"way", kind.name},
+               {"half_us", kind.round_trips.intercept},
+               {"ns_per_byte", kind.round_trips.slope * 1000},
+               {"r2", kind.round_trips.r2}};
+    if (kind.shared_us) turns["shared_us"] = *kind.shared_us;
+    if (kind.bound) turns["bound"] = true;
+    report["turns"].push_back(std::move(turns));
+    report["blocks"].push_back(
+        {{"way", kind.name}, {"ns_per_byte", kind.blocks.slope * 1000}, {"r2", kind.blocks.r2}});
 }
 
 Json passes_of(const std::vector<lab::Pass>& passes, const lab::ChosenPasses& chosen) {
@@ -288,14 +282,11 @@ lab::Pass summary_of(const FitPass& pass) {
         summary.copies_ns = (line.intercept + kTypicalBytes * line.slope) * 1000;
     }
     for (const double flag_us : pass.flags_us) summary.flags_ns.push_back(flag_us * 1000);
-    for (const PeerTimes& kind : pass.by_kind) {
-        const double cost_ns =
-            message_ns(kind) + kTypicalBytes * byte_ns(kind, pass.memory.copy_ns_per_byte);
-        if (kind.is_near())
-            summary.near_ns = cost_ns;
-        else
-            summary.far_ns = cost_ns;
-    }
+    const auto cost_ns = [&](const PeerTimes& kind) {
+        return message_ns(kind) + kTypicalBytes * byte_ns(kind, pass.memory.copy_ns_per_byte);
+    };
+    if (pass.near) summary.near_ns = cost_ns(*pass.near);
+    if (pass.far) summary.far_ns = cost_ns(*pass.far);
     return summary;
 }
 
@@ -309,7 +300,9 @@ Json report_of(Runtime& runtime, const std::vector<FitPass>& passes,
                 {"nodes", runtime.nodes()},
                 {"parameters", parameters_of(costs, run::machine_over(runtime.provider()))},
                 {"passes", passes_of(summaries, chosen)}};
-    add_measured(report, costs.by_kind);
+    for (const char* what : {"multicasts", "turns", "blocks"}) report[what] = Json::array();
+    if (costs.near) add_measured(report, *costs.near);
+    if (costs.far) add_measured(report, *costs.far);
     return report;
 }
 
@@ -358,10 +351,8 @@ void print_modes(const lab::ChosenPasses& chosen) {
 
 FitPass measure_pass(FitRanks& ranks, PutMeasure& puts, MemoryMeasure& memory) {
     FitPass found;
-    if (!ranks.local_peers().empty())
-        found.by_kind.push_back(puts.measure("near", ranks.local_peers()));
-    if (!ranks.remote_peers().empty())
-        found.by_kind.push_back(puts.measure("far", ranks.remote_peers()));
+    if (!ranks.local_peers().empty()) found.near = puts.measure("near", ranks.local_peers());
+    if (!ranks.remote_peers().empty()) found.far = puts.measure("far", ranks.remote_peers());
     found.copies = memory.copies();
     puts.time_flag();
     found.memory = memory.own_memory();

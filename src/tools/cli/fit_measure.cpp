@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <string_view>
 #include <thread>
 
 #include "base/copy.hpp"

@@ -2,14 +2,11 @@
 // formula_command.cpp - `weft formula`: evaluates a paper's formula for given numbers.
 //
 // Holds    Without a name, lists all formulas with their arguments and usual values.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "tools/cli/command.hpp"
-#include "tools/cli/program_options.hpp"
 #include "tools/lab/cost/formulas.hpp"
 
 namespace weft::tools {

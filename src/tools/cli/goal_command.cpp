@@ -3,14 +3,10 @@
 // written, under a message model.
 //
 // Next     tools/simulate/goal.hpp for the format; `weft simulate --goal` writes such files.
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/read_file.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
-#include "tools/cli/program_options.hpp"
 #include "tools/simulate/goal.hpp"
 
 namespace weft::tools {

@@ -4,7 +4,6 @@
 // Idea     All texts come from the parser's description of the commands. help2man makes the man
 //          pages from --help; the completion is made from the JSON.
 // Holds    Man pages have no date, so equal sources give equal pages.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +19,6 @@
 #include "base/units.hpp"
 #include "collectives/registry.hpp"
 #include "run/team/choice.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/lab/cost/parameters.hpp"
 
@@ -46,7 +44,6 @@ std::vector<std::string> suggestions_for(const std::string& command, const std::
     if (option == "--type") return words(base::type_names());
     if (option == "--op") return words(base::op_names());
     if (option == "--provider") return words(run::providers_with_costs());
-    if (option == "--bind") return {"none", "core"};
     if (option == "--objective" && command == "explain") return words(base::kObjectiveNames);
     if (option == "--objective") return {"time", "energy", "memory", "edp"};
     if (option == "--model") return {"postal", "pipelined-postal", "logp", "loggp", "lop", "logfp"};

@@ -6,7 +6,6 @@
 //          or its outline().
 // Holds    An unusable network is a result, not a failure, unless the job needs it.
 // Next     run/job/describe.hpp for the source of the facts.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@
 #include "base/environment.hpp"
 #include "run/job/describe.hpp"
 #include "run/runtime.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/table.hpp"
 #include "topology/hwloc_reader.hpp"
@@ -56,20 +54,17 @@ Json topology_json(const topology::MachineModel& machine, const run::Description
             {"usable_processors", usable}};
 }
 
-Json small_banks_json(const base::RegionShape& shape) {
-    Json classes = Json::array();
-    for (const base::BankClass& small : shape.small)
-        if (small.banks != 0) classes.push_back({{"banks", small.banks}, {"bytes", small.bytes}});
-    return classes;
-}
-
 Json banks_json(const run::SegmentLayout& layout) {
+    Json small_banks = Json::array();
+    for (const base::BankClass& small : layout.shape.small)
+        if (small.banks != 0)
+            small_banks.push_back({{"banks", small.banks}, {"bytes", small.bytes}});
     return {{"banks", layout.shape.banks},
             {"cells_per_bank", layout.shape.cells},
             {"cell_payload_bytes", base::kCellPayload},
             {"bulk_banks", layout.shape.bulk_banks},
             {"bulk_bank_bytes", layout.shape.bulk_bytes},
-            {"small_bulk_banks", small_banks_json(layout.shape)},
+            {"small_bulk_banks", std::move(small_banks)},
             {"teams_max", run::SegmentLayout::kTeams},
             {"team_bytes", layout.region_bytes},
             {"heap_bytes", layout.heap_bytes()},
@@ -126,6 +121,12 @@ Json notify_json(const link::FabricSurvey& survey) {
     return {{"problem", ""}, {"sizes", std::move(sizes)}, {"ways", std::move(ways)}};
 }
 
+void add_completion(Json& report, const link::FabricSurvey& survey) {
+    if (survey.problem.empty())
+        report["completion"] = {{"kind", base::name_of(survey.completion)},
+                                {"reason", survey.completion_reason}};
+}
+
 void add_network(Json& info, const run::Description& job) {
     if (!job.survey) {
         info["provider"] = "none";
@@ -147,9 +148,7 @@ void add_network(Json& info, const run::Description& job) {
     info["cards"] = nics_json(survey);
     info["granted"] = granted_json(survey);
     info["notify"] = notify_json(survey);
-    if (!survey.problem.empty()) return;
-    info["completion"] = {{"kind", base::name_of(survey.completion)},
-                          {"reason", survey.completion_reason}};
+    add_completion(info, survey);
 }
 
 Json provider_json(const run::ProviderDescription& provider) {
@@ -170,9 +169,7 @@ Json provider_json(const run::ProviderDescription& provider) {
     Json report{{"provider", survey.provider},     {"needs", profile.needs},
                 {"declared_by", survey.version},   {"granted", std::move(granted)},
                 {"settings", std::move(settings)}, {"notify", notify_json(survey)}};
-    if (survey.problem.empty())
-        report["completion"] = {{"kind", base::name_of(survey.completion)},
-                                {"reason", survey.completion_reason}};
+    add_completion(report, survey);
     report["check"] = profile.check;
     report["several_cards"] = profile.several_cards;
     report["batches_posts"] = profile.batches_posts;
@@ -223,7 +220,7 @@ Json info_json(run::Runtime& runtime) {
     Json info{{"versions",
                {{"weft", WEFT_VERSION},
                 {"commit", build_commit()},
-                {"compiler", build_compiler()},
+                {"compiler", kBuildCompiler},
                 {"build", build_type()},
                 {"libfabric", facts.survey ? facts.survey->version : ""},
                 {"pmix", link::pmix_version()},

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // list_command.cpp - `weft list`: every algorithm with its parameters, properties and source.
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 
 namespace weft::tools {
@@ -50,11 +49,10 @@ void print_text(const Algorithm& algorithm) {
     for (const Parameter& parameter : algorithm.parameters)
         fmt::print("    {}={}  {}\n", parameter.name,
                    parameter.fallback.empty() ? "..." : parameter.fallback, parameter.help);
-    std::string properties;
+    std::vector<const char*> properties;
     for (const Property& property : kProperties)
-        if (has(algorithm, property))
-            properties += fmt::format("{}{}", properties.empty() ? "" : ", ", property.words);
-    fmt::print("    {}\n    from {}\n", properties, algorithm.source);
+        if (has(algorithm, property)) properties.push_back(property.words);
+    fmt::print("    {}\n    from {}\n", fmt::join(properties, ", "), algorithm.source);
 }
 
 Json to_json(const Algorithm& algorithm) {

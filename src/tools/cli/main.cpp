@@ -5,7 +5,6 @@
 //          the parser's exceptions to exit statuses.
 // Holds    Results go to stdout, everything else to stderr.
 // Next     command.hpp for the exit statuses.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>

@@ -6,12 +6,9 @@
 //          first run the layer passes all calls to the MPI library. The layer's statistics contain
 //          the number and time of the calls.
 // Next     src/faces/mpi/statistics.cpp, which prints the statistics.
-#include <fmt/format.h>
-
 #include <chrono>
 #include <sstream>
 
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/launch/process.hpp"
 
@@ -25,42 +22,18 @@ struct CheckArguments {
     std::string program;
 };
 
+/// A run of the program with the layer. The numbers are sums over the lines of the layer's table:
+/// `weft: NAME CALLS SERVED BYTES SERVED_MS HOST_MS`.
 struct MpiTrial {
     double seconds = 0;
-    std::string errors;  ///< output of the ranks on stderr, with the statistics
-};
-
-/// Runs the program with the layer preloaded. serves: the layer executes calls itself; otherwise it
-/// passes all of them to the MPI library.
-MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
-                     const std::string& layer, bool serves) {
-    // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
-    const Words words =
-        words_of({.mpi = mpi,
-                  .ranks = arguments.ranks,
-                  .settings = {serves ? "WEFT_MPI=on" : "WEFT_MPI=off", "WEFT_MPI_STATS=1"},
-                  .preload = {layer},
-                  .program = {arguments.program}});
-    need(find_program(words.front()));
-    const auto begun = std::chrono::steady_clock::now();
-    const ProgramOutput output = output_of(in_quotes(words) + " 2>&1 >/dev/null </dev/null");
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
-    if (output.status != 0)
-        fail(Status::environment, "{} ended with status {} {} the layer:\n{}", arguments.program,
-             output.status, serves ? "with" : "without", output.text);
-    return {.seconds = time.count(), .errors = output.text};
-}
-
-/// Sums over the lines of the layer's table: `weft: NAME CALLS SERVED BYTES SERVED_MS HOST_MS`.
-struct Sums {
+    std::string errors;  ///< output of the ranks on stderr, with the table
     long calls = 0;
-    long served = 0;  ///< calls that the layer executed itself
-    double ms = 0;    ///< time in all calls
+    long served = 0;      ///< calls that the layer executed itself
+    double calls_ms = 0;  ///< time in all calls
 };
 
-Sums sums_of(const std::string& errors) {
-    Sums sums;
-    std::istringstream lines(errors);
+void add_table(MpiTrial& trial) {
+    std::istringstream lines(trial.errors);
     for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string mark, name;
@@ -68,29 +41,49 @@ Sums sums_of(const std::string& errors) {
         double served_ms = 0, host_ms = 0;
         if (words >> mark >> name >> calls >> served >> bytes >> served_ms >> host_ms &&
             mark == "weft:") {
-            sums.calls += calls;
-            sums.served += served;
-            sums.ms += served_ms + host_ms;
+            trial.calls += calls;
+            trial.served += served;
+            trial.calls_ms += served_ms + host_ms;
         }
     }
-    return sums;
+}
+
+/// Runs the program with the layer preloaded. serves: the layer executes calls itself; otherwise it
+/// passes all of them to the MPI library.
+MpiTrial try_program(const CheckArguments& arguments, const std::string& mpi,
+                     const std::string& layer, bool serves) {
+    // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
+    const Words settings{serves ? "WEFT_MPI=on" : "WEFT_MPI=off", "WEFT_MPI_STATS=1"};
+    const Words words = words_of({.mpi = mpi,
+                                  .ranks = arguments.ranks,
+                                  .settings = settings,
+                                  .preload = {layer},
+                                  .program = {arguments.program}});
+    need(find_program(words.front()));
+    const auto begun = std::chrono::steady_clock::now();
+    const ProgramOutput output = output_of(in_quotes(words) + " 2>&1 >/dev/null </dev/null");
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begun;
+    if (output.status != 0)
+        fail(Status::environment, "{} ended with status {} {} the layer:\n{}", arguments.program,
+             output.status, serves ? "with" : "without", output.text);
+    MpiTrial trial{.seconds = time.count(), .errors = output.text};
+    add_table(trial);
+    return trial;
 }
 
 int check_program(const CheckArguments& arguments) {
     const std::string mpi = mpi_of(arguments.program, arguments.mpi);
     const std::string layer = layer_for(mpi);
-    const MpiTrial without_layer = try_program(arguments, mpi, layer, false);
-    const MpiTrial with_layer = try_program(arguments, mpi, layer, true);
-    const Sums alone = sums_of(without_layer.errors);
-    const Sums with = sums_of(with_layer.errors);
+    const MpiTrial alone = try_program(arguments, mpi, layer, false);
+    const MpiTrial with = try_program(arguments, mpi, layer, true);
     fmt::print("MPI: {}, {} ranks; layer: {}\n", mpi, arguments.ranks, layer);
     fmt::print("active: {}; {} of {} collective calls served\n", with.served > 0 ? "yes" : "no",
                with.served, with.calls);
     fmt::print("time in these calls, all ranks: {:.2f} ms by {} alone, {:.2f} ms with the layer\n",
-               alone.ms, mpi, with.ms);
+               alone.calls_ms, mpi, with.calls_ms);
     fmt::print("time of the program: {:.2f} s by {} alone, {:.2f} s with the layer\n",
-               without_layer.seconds, mpi, with_layer.seconds);
-    fmt::print("{}", with_layer.errors);
+               alone.seconds, mpi, with.seconds);
+    fmt::print("{}", with.errors);
     return with.served > 0 ? 0 : kAnswerIsNo;
 }
 

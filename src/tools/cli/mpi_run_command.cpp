@@ -7,10 +7,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <optional>
 
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/launch/process.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // run_command.cpp - the arguments of `weft run`; tools/launch runs the job.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <array>
@@ -21,18 +20,15 @@ namespace {
 constexpr Rank kRanksMax = 4096;
 
 struct RunArguments {
+    JobOptions job;  ///< options that need no check or conversion
     std::optional<Rank> ranks;
     std::optional<Rank> nodes;
     std::string layout;
-    std::optional<double> timeout_s;
     std::vector<std::string> variables;
-    bool label = false;
-    bool keep_going = false;
     std::string bind = "none";
     std::optional<Rank> gdb;
     std::optional<Rank> valgrind;
     std::string unknown;  ///< message about an unknown option; empty: none
-    std::vector<std::string> command;
 };
 
 /// Parses NAME=VALUE, or NAME, whose value is that in this process.
@@ -116,22 +112,16 @@ std::string hint_for_option(std::string_view word) {
 
 JobOptions read_job(const RunArguments& arguments) {
     if (!arguments.unknown.empty()) refuse("{}", arguments.unknown);
-    JobOptions job;
+    JobOptions job = arguments.job;
     set_ranks(arguments, job);
     // A time of more than 1e9 s could overflow the clock.
-    if (arguments.timeout_s && !(*arguments.timeout_s > 0 && *arguments.timeout_s < 1e9))
-        refuse("--timeout {}: expected seconds greater than 0", *arguments.timeout_s);
-    job.timeout_s = arguments.timeout_s;
-    job.keep_going = arguments.keep_going;
+    if (job.timeout_s && !(*job.timeout_s > 0 && *job.timeout_s < 1e9))
+        refuse("--timeout {}: expected seconds greater than 0", *job.timeout_s);
     if (job.keep_going) job.environment.push_back({base::kOnFailureVariable, "continue"});
     for (const std::string& text : arguments.variables)
         job.environment.push_back(parse_variable(text));
-    job.label = arguments.label;
-    if (arguments.bind != "none" && arguments.bind != "core")
-        refuse("--bind {}: expected none or core", arguments.bind);
     job.bind_to_cores = arguments.bind == "core";
     job.wrapper = wrapper_of(arguments, job.ranks);
-    job.command = arguments.command;
     if (job.command.empty() || job.command.front().empty())
         refuse("the program to run is missing: weft run -n 4 PROGRAM ARGUMENTS...");
     return job;
@@ -155,16 +145,17 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program) {
     add_option(command, "--nodes", arguments->nodes,
                "present K virtual nodes; ranks in blocks, the first nodes get the extra ones");
     add_option(command, "--layout", arguments->layout, "ranks of each virtual node, such as 3,1,4");
-    add_option(command, "--timeout", arguments->timeout_s,
+    add_option(command, "--timeout", arguments->job.timeout_s,
                "end the job after this many seconds (status 124)");
     add_option(command, "-x", arguments->variables,
                "NAME or NAME=VALUE, added to the environment of the ranks")
         .one_value_each();
-    add_flag(command, "--label", arguments->label, "prefix every line of output with [rank]");
-    add_flag(command, "--keep-going", arguments->keep_going,
+    add_flag(command, "--label", arguments->job.label, "prefix every line of output with [rank]");
+    add_flag(command, "--keep-going", arguments->job.keep_going,
              "the death of a rank does not end the job; sets WEFT_ON_FAILURE=continue");
     add_option(command, "--bind", arguments->bind,
-               "none, or core: rank i on core i modulo the usable cores");
+               "none, or core: rank i on core i modulo the usable cores")
+        .one_of({"none", "core"});
     add_option(command, "--gdb", arguments->gdb,
                "run this rank under gdb; without a terminal, print where it crashes");
     add_option(command, "--valgrind", arguments->valgrind,
@@ -183,7 +174,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program) {
         if (!unknown.empty())
             arguments->unknown =
                 unknown_option(command, unknown.front()) + hint_for_option(unknown.front());
-        arguments->command = program;
+        arguments->job.command = program;
         return run(*arguments);
     });
 }

@@ -4,7 +4,6 @@
 // Idea     Adds the folders of shmem.h and libweft-shmem to the words for a compiler, and becomes
 //          that compiler. oshcc and oshc++, links to this executable, are names for the command.
 // Next     main.cpp, which splits the words into options of the command and words for the compiler.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 
 namespace weft::tools {

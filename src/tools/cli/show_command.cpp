@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // show_command.cpp - `weft show`: the programs of a collective as text, a graph, a picture or JSON.
-#include <fmt/format.h>
-
 #include <array>
 #include <iterator>
 #include <map>
@@ -11,7 +9,6 @@
 #include <tuple>
 
 #include "plan/schedule/step.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/simulate/image.hpp"
 #include "tools/simulate/simulate.hpp"
@@ -41,15 +38,6 @@ constexpr std::array kFills{"#cfe0f2", "#cfe0f2", "#cfe0f2", "#cfe0f2", "#eeeeee
 
 std::size_t index_of(plan::StepKind kind) {
     return static_cast<std::size_t>(kind);
-}
-
-std::string escaped(std::string_view text) {
-    std::string result;
-    for (const char c : text) {
-        if (c == '"' || c == '\\') result += '\\';
-        result += c;
-    }
-    return result;
 }
 
 /// Returns true if the step raises a signal at its peer.
@@ -89,9 +77,8 @@ std::string dot_of(std::span<const plan::Program> programs) {
         for (const plan::Lane& lane : program.distinct_lanes()) {
             for (std::size_t i = lane.first; i < lane.first + lane.count; ++i) {
                 const plan::Step& step = program.steps[i];
-                fmt::format_to(out, "    {} [label=\"{}\", fillcolor=\"{}\"];\n", node(program, i),
-                               escaped(plan::to_text(program, step)),
-                               kFills.at(index_of(step.kind)));
+                fmt::format_to(out, "    {} [label={:?}, fillcolor=\"{}\"];\n", node(program, i),
+                               plan::to_text(program, step), kFills.at(index_of(step.kind)));
                 if (i > lane.first)
                     fmt::format_to(out, "    {} -> {} [color=\"#bbbbbb\"];\n", node(program, i - 1),
                                    node(program, i));
@@ -158,13 +145,10 @@ std::vector<plan::Program> programs_of(const ShowArguments& arguments) {
     const ProgramQuestion question = read_question(arguments.programs);
     if (arguments.svg && question.request.size > kPictureRanksMax)
         refuse("--svg: {} ranks are more than {}", question.request.size, kPictureRanksMax);
-    if (arguments.rank) {
-        const Rank size = question.request.size;
-        if (*arguments.rank < 0 || *arguments.rank >= size)
-            refuse("--rank: {} is not in 0..{}", *arguments.rank, size - 1);
-        return {need(generate_one(question, *arguments.rank))};
-    }
-    return generate_all(question);
+    if (!arguments.rank) return generate_all(question);
+    if (*arguments.rank < 0 || *arguments.rank >= question.request.size)
+        refuse("--rank: {} is not in 0..{}", *arguments.rank, question.request.size - 1);
+    return {need(generate_one(question, *arguments.rank))};
 }
 
 int show(const ShowArguments& arguments) {
@@ -172,16 +156,11 @@ int show(const ShowArguments& arguments) {
         refuse("--dot, --svg and --json exclude each other");
     if (arguments.svg && arguments.rank) refuse("--svg shows all ranks, without --rank");
     const std::vector<plan::Program> programs = programs_of(arguments);
-    if (arguments.svg) {
-        fmt::print("{}", svg_of(programs));
-    } else if (arguments.json) {
-        print_json(json_of(programs));
-    } else if (arguments.dot) {
-        fmt::print("{}", dot_of(programs));
-    } else {
-        fmt::print("{}",
-                   arguments.rank ? plan::to_text(programs.front()) : plan::to_text(programs));
-    }
+    fmt::print("{}", arguments.svg    ? svg_of(programs)
+                     : arguments.json ? json_text(json_of(programs)) + "\n"
+                     : arguments.dot  ? dot_of(programs)
+                     : arguments.rank ? plan::to_text(programs.front())
+                                      : plan::to_text(programs));
     return 0;
 }
 

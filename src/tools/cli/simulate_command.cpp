@@ -7,7 +7,6 @@
 // Holds    Nanoseconds are parsed digit by digit (base/units.hpp). Long work reports
 //          its progress on stderr, only on a terminal.
 // Next     docs/selection.md for models, engines and topologies.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,9 +22,7 @@
 #include "plan/schedule/stages.hpp"
 #include "plan/select/predict.hpp"
 #include "plan/select/put_models.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/model_options.hpp"
-#include "tools/cli/program_options.hpp"
 #include "tools/simulate/events.hpp"
 #include "tools/simulate/goal.hpp"
 #include "tools/simulate/noise_distributions.hpp"

@@ -3,15 +3,12 @@
 //
 // Idea     The ranks of a job measure one point (a collective and a size) after another, with the
 //          algorithms whose predicted times are not much longer than the best. Rank 0 writes each
-//          result to the file at once. Outside of a job, the command starts a job for each
-//          requested number of ranks and layout. Each job is started several times, because its
-//          results depend on the placement of its processes and memory; the winner is the fastest
-//          algorithm over all of them.
+//          result to the file at once. Outside of a job, the command starts several jobs for each
+//          number of ranks and each layout, because the results of a job depend on the placement of
+//          its processes and memory. The winner is the fastest algorithm over all of them.
 // Holds    Without --again, a point with results of --jobs jobs is not measured, so a repeated
 //          command continues an interrupted one.
 // Next     tune.hpp for one point; docs/selection.md.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -24,7 +21,6 @@
 #include "collectives/registry.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/cli/tune.hpp"
@@ -37,8 +33,7 @@ namespace weft::tools {
 namespace {
 
 struct TunePlan {
-    std::vector<std::string> names;
-    std::vector<Collective> collectives = {};
+    std::vector<std::string> collectives;
     std::vector<std::uint64_t> bytes;
     Type type = Type::float64;
     Op op = Op::sum;
@@ -53,13 +48,11 @@ std::vector<std::string> names_of_collectives() {
 }
 
 TunePlan read_plan(const TuneArguments& arguments) {
-    TunePlan plan{.names = arguments.collectives,
+    TunePlan plan{.collectives = arguments.collectives,
                   .bytes = need(base::parse_bytes_list(arguments.bytes), "--bytes"),
                   .type = need(base::parse_type(arguments.type), "--type"),
                   .op = need(base::parse_op(arguments.op), "--op")};
-    if (plan.names.empty()) plan.names = names_of_collectives();
-    for (const std::string& name : plan.names)
-        plan.collectives.push_back(collectives::find_collective(name)->collective);
+    if (plan.collectives.empty()) plan.collectives = names_of_collectives();
     for (const std::uint64_t value : plan.bytes)
         if (value == 0 || value % base::size_of(plan.type) != 0)
             refuse("--bytes: {} is not a positive multiple of the {} bytes of {}", value,
@@ -108,12 +101,11 @@ Json choices_of(const Json& points) {
     for (const Json& point : points) measured.push_back(point_of(point));
     Json choices = Json::array();
     for (const plan::TunedChoice& choice : lab::choices_of(measured)) {
-        Json object = to_json(choice.of);
-        object["from_bytes"] = choice.from_bytes;
-        object["to_bytes"] = choice.to_bytes;
-        object["algorithm"] = choice.algorithm;
-        object["median_us"] = choice.median_us;
-        choices.push_back(std::move(object));
+        choices.push_back(to_json(choice.of));
+        choices.back().update(Json{{"from_bytes", choice.from_bytes},
+                                   {"to_bytes", choice.to_bytes},
+                                   {"algorithm", choice.algorithm},
+                                   {"median_us", choice.median_us}});
     }
     return choices;
 }
@@ -163,18 +155,12 @@ class TuningFile {
             if (has_case(point, of, bytes)) return &point;
         return nullptr;
     }
-    /// Adds a point, or replaces the point of the same case and size, and writes the file. details:
-    /// further members of the point, which jobs do not read.
-    void add(const lab::TunedPoint& point, Json details) {
-        Json object = to_json(point.of);
-        object["bytes"] = point.bytes;
-        object["algorithm"] = point.algorithm;
-        object["median_us"] = point.median_us;
-        object.update(details);
+    /// Adds the point of this case and size, or replaces it, and writes the file.
+    void add(const plan::TunedCase& of, std::uint64_t bytes, Json point) {
         Json kept = Json::array();
         for (Json& old : object_["points"])
-            if (!has_case(old, point.of, point.bytes)) kept.push_back(std::move(old));
-        kept.push_back(std::move(object));
+            if (!has_case(old, of, bytes)) kept.push_back(std::move(old));
+        kept.push_back(std::move(point));
         object_["machine"] = machine_name();
         object_["choices"] = choices_of(kept);
         object_["points"] = std::move(kept);
@@ -223,10 +209,11 @@ class Tuner {
                               "no measured choices");
         auto opened = on_first_rank([&] { file_.emplace(arguments_.output); });
         if (!opened) return opened.failure();
-        for (const Collective collective : plan_.collectives) {
-            const bool data = collectives::traits_of(collective).has_data();
-            for (const std::uint64_t bytes : data ? plan_.bytes : std::vector<std::uint64_t>{0}) {
-                const auto status = tune({collective, bytes, plan_.type, plan_.op});
+        for (const std::string& name : plan_.collectives) {
+            const auto& traits = *collectives::find_collective(name);
+            for (const std::uint64_t bytes :
+                 traits.has_data() ? plan_.bytes : std::vector<std::uint64_t>{0}) {
+                const auto status = tune({traits.collective, bytes, plan_.type, plan_.op});
                 if (!status || *status != 0) return status;
             }
         }
@@ -354,13 +341,18 @@ class Tuner {
                    arguments_.exhaustive ? "all" : "the candidates", result.rounds,
                    result.stable ? "" : ", time over");
         std::fflush(stdout);
-        file_->add({of, call.bytes, winner.algorithm, winner_us}, {{"type", arguments_.type},
-                                                                   {"op", arguments_.op},
-                                                                   {"stable", result.stable},
-                                                                   {"rounds", result.rounds},
-                                                                   {"jobs", winner.jobs_us.size()},
-                                                                   {"regret_of_model", regret},
-                                                                   {"tried", std::move(tried)}});
+        Json point = to_json(of);
+        point.update(Json{{"bytes", call.bytes},
+                          {"algorithm", winner.algorithm},
+                          {"median_us", winner_us},
+                          {"type", arguments_.type},
+                          {"op", arguments_.op},
+                          {"stable", result.stable},
+                          {"rounds", result.rounds},
+                          {"jobs", winner.jobs_us.size()},
+                          {"regret_of_model", regret},
+                          {"tried", std::move(tried)}});
+        file_->add(of, call.bytes, std::move(point));
     }
 
     Team world_;
@@ -412,7 +404,7 @@ int start_jobs(TuneArguments arguments) {
 
 int tune(const TuneArguments& arguments) {
     const TunePlan plan = read_plan(arguments);
-    if (arguments.mpi) return tune_mpi(arguments, plan.names);
+    if (arguments.mpi) return tune_mpi(arguments, plan.collectives);
     if (!arguments.launcher.empty()) refuse("--launcher needs --mpi");
     if (std::getenv("PMIX_RANK") == nullptr) return start_jobs(arguments);
     if (!arguments.ranks.empty() || !arguments.layouts.empty())

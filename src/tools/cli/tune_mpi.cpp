@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tune_mpi.cpp - measurements of `weft tune --mpi`.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@
 #include "base/read_file.hpp"
 #include "base/units.hpp"
 #include "run/job/measured_files.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/tune.hpp"
 #include "tools/launch/process.hpp"
@@ -28,20 +26,15 @@ namespace {
 /// weft counts as faster if it takes at most this fraction of the MPI library's time.
 constexpr double kGain = 0.97;
 
-struct MeasuredMpi {
-    std::string name;
-    std::string layer;
-    std::string program;
-    Words launcher;
-};
-
-MeasuredMpi find_mpi(const std::string& name, const Words& launcher) {
-    MeasuredMpi mpi{.name = name,
-                    .layer = layer_for(name),
-                    .program = peer_program(name),
-                    .launcher = launcher.empty() ? default_launcher(name) : launcher};
-    need(find_program(mpi.launcher.front()));
-    return mpi;
+/// Returns a job that times calls of the MPI with weft's layer preloaded. Each measurement sets the
+/// ranks, the settings and the call.
+MpiJob job_of(const std::string& mpi, const Words& launcher) {
+    MpiJob job{.mpi = mpi,
+               .preload = {layer_for(mpi)},
+               .program = {peer_program(mpi)},
+               .launcher = launcher.empty() ? default_launcher(mpi) : launcher};
+    need(find_program(job.launcher.front()));
+    return job;
 }
 
 /// Returns the MPI of a launcher, from its --version; empty for an unknown launcher.
@@ -53,28 +46,28 @@ std::string mpi_of_launcher(const std::string& launcher) {
     return version.find("HYDRA") != std::string::npos ? "mpich" : "";
 }
 
-/// Returns the MPI of the given launcher, or all that are installed; at least one.
-std::vector<MeasuredMpi> find_mpis(const std::string& launcher) {
+/// Returns a job for the MPI of the given launcher, or for each that is installed; at least one.
+std::vector<MpiJob> jobs_of_mpis(const std::string& launcher) {
     const Words words = split_at_blanks(launcher);
     const std::string only = words.empty() ? "" : mpi_of_launcher(words.front());
     if (!words.empty() && only.empty())
         fail(Status::environment, "--launcher: {} --version names neither Open MPI nor MPICH",
              launcher);
-    std::vector<MeasuredMpi> mpis;
+    std::vector<MpiJob> jobs;
     Words reasons;
     for (const std::string name : {"openmpi", "mpich"}) {
         if (!only.empty() && name != only) continue;
         try {
-            mpis.push_back(find_mpi(name, words));
+            jobs.push_back(job_of(name, words));
         } catch (const Error& error) {
             reasons.push_back(fmt::format("{}: {}", name, error.what()));
         }
     }
-    if (mpis.empty())
+    if (jobs.empty())
         fail(Status::environment, "no MPI can be measured: {}", fmt::join(reasons, "; "));
     for (const std::string& reason : reasons)
         fmt::print(stderr, "weft tune: left out: {}\n", reason);
-    return mpis;
+    return jobs;
 }
 
 /// The file of ranges: lines `MPI RANKS COLLECTIVE FROM_BYTES weft|host`. host: the MPI library.
@@ -117,56 +110,50 @@ class MpiTuner {
     explicit MpiTuner(const TuneArguments& arguments)
         : arguments_(arguments), file_(arguments.output), begin_ns_(base::monotonic_ns()) {}
 
-    int run(const MeasuredMpi& mpi, const std::vector<std::uint64_t>& all_ranks,
+    int run(const MpiJob& job, const std::vector<std::uint64_t>& all_ranks,
             const std::vector<std::string>& collectives) {
         for (const std::uint64_t ranks : all_ranks) {
             for (const std::string& collective : collectives) {
                 // The program calls MPI_Reduce_scatter_block.
                 const std::string start =
-                    fmt::format("{} {} {}{} ", mpi.name, ranks, collective,
+                    fmt::format("{} {} {}{} ", job.mpi, ranks, collective,
                                 collective == "reduce_scatter" ? "_block" : "");
                 if (file_.has(start) && !arguments_.again) continue;
                 const auto elapsed_ns = static_cast<double>(base::monotonic_ns() - begin_ns_);
                 if (arguments_.total_seconds > 0 && elapsed_ns > arguments_.total_seconds * 1e9)
                     return 0;
-                const TimesBySize times = measure(mpi, static_cast<Rank>(ranks), collective);
+                const TimesBySize times = measure(job, static_cast<Rank>(ranks), collective);
                 if (times.empty()) return kAnswerIsNo;
-                file_.replace(start, lines_of(start, mpi, times));
+                file_.replace(start, lines_of(start, job.mpi, times));
             }
         }
         return 0;
     }
 
   private:
-    [[nodiscard]] MpiJob job_of(const MeasuredMpi& mpi, Rank ranks, const std::string& collective,
-                                bool served) const {
-        const double seconds = std::max(arguments_.seconds / (2.0 * arguments_.jobs), 1e-3);
-        // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
-        return {.mpi = mpi.name,
-                .ranks = ranks,
-                .settings = {served ? "WEFT_MPI=on" : "WEFT_MPI=off"},
-                .preload = {mpi.layer, yielding_library(mpi.name, ranks)},
-                .program = {mpi.program, "--collective", collective, "--bytes", arguments_.bytes,
-                            "--type", arguments_.type, "--op", arguments_.op, "--seconds",
-                            fmt::format("{:g}", seconds), "--json"},
-                .launcher = mpi.launcher};
-    }
-
     /// Returns no times if a result was wrong.
-    TimesBySize measure(const MeasuredMpi& mpi, Rank ranks, const std::string& collective) const {
+    TimesBySize measure(MpiJob job, Rank ranks, const std::string& collective) const {
+        const double seconds = std::max(arguments_.seconds / (2.0 * arguments_.jobs), 1e-3);
+        job.ranks = ranks;
+        job.preload.push_back(yielding_library(job.mpi, ranks));
+        append(job.program,
+               {"--collective", collective, "--bytes", arguments_.bytes, "--type", arguments_.type,
+                "--op", arguments_.op, "--seconds", fmt::format("{:g}", seconds), "--json"});
         TimesBySize times;
         const double deadline_s = 60 + 100 * arguments_.seconds;  // far above the expected time
-        for (int job = 0; job < 2 * arguments_.jobs; ++job) {
-            const bool served = job % 2 != 0;
+        for (int number = 0; number < 2 * arguments_.jobs; ++number) {
+            const bool served = number % 2 != 0;
+            // lint: allow(variable): variables of src/faces/mpi; docs/guide/mpi-backing.md
+            job.settings = {served ? "WEFT_MPI=on" : "WEFT_MPI=off"};
             const Json found =
-                need(json_of(words_of(job_of(mpi, ranks, collective, served)), deadline_s),
-                     fmt::format("{} of {} ranks of {}", collective, ranks, mpi.name));
+                need(json_of(words_of(job), deadline_s),
+                     fmt::format("{} of {} ranks of {}", collective, ranks, job.mpi));
             for (const Json& row : found.at("results")) {
                 times[row.at("bytes").get<std::uint64_t>()][served ? 1 : 0].push_back(
                     row.at("median_us").get<double>());
                 if (row.at("checked").get<bool>()) continue;
                 fmt::print(stderr, "weft tune: {} on {} ranks by {}: the result is wrong\n",
-                           collective, ranks, served ? "weft" : mpi.name);
+                           collective, ranks, served ? "weft" : job.mpi);
                 return TimesBySize{};
             }
         }
@@ -174,7 +161,7 @@ class MpiTuner {
     }
 
     /// Prints the times, and returns a line for each size at which the faster library changes.
-    static Words lines_of(const std::string& start, const MeasuredMpi& mpi,
+    static Words lines_of(const std::string& start, const std::string& mpi,
                           const TimesBySize& times) {
         Words lines;
         std::string last;
@@ -183,7 +170,7 @@ class MpiTuner {
             const double weft_us = lab::median(both[1]);
             const std::string faster = weft_us <= kGain * host_us ? "weft" : "host";
             fmt::print("{:34}{:>6}  {} {:.3f} us, weft {:.3f} us: {}\n", start,
-                       base::format_bytes(bytes), mpi.name, host_us, weft_us, faster);
+                       base::format_bytes(bytes), mpi, host_us, weft_us, faster);
             if (faster != last)
                 lines.push_back(fmt::format("{}{} {}", start, lines.empty() ? 0 : bytes, faster));
             last = faster;
@@ -206,10 +193,10 @@ int tune_mpi(const TuneArguments& arguments, const std::vector<std::string>& col
     const auto ranks =
         need(base::parse_bytes_list(arguments.ranks.empty() ? "2" : arguments.ranks), "--ranks");
     if (std::ranges::min(ranks) < 2) refuse("--ranks: --mpi needs numbers from 2 on, as in 2,4");
-    const std::vector<MeasuredMpi> mpis = find_mpis(arguments.launcher);
+    const std::vector<MpiJob> jobs = jobs_of_mpis(arguments.launcher);
     MpiTuner tuner(arguments);
-    for (const MeasuredMpi& mpi : mpis)
-        if (const int status = tuner.run(mpi, ranks, collectives); status != 0) return status;
+    for (const MpiJob& job : jobs)
+        if (const int status = tuner.run(job, ranks, collectives); status != 0) return status;
     return 0;
 }
 

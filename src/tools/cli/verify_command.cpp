@@ -4,7 +4,6 @@
 // Idea     The programs come from a generator, or from a file in the text form of `weft show`. With
 //          --layout, they are first rewritten as the runtime does for these nodes.
 // Holds    Status 0: valid; 1: not valid, with rank, step and reason; 2: unusable arguments.
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -14,7 +13,6 @@
 
 #include "base/region.hpp"
 #include "plan/schedule/localize.hpp"
-#include "tools/cli/command.hpp"
 #include "tools/cli/program_options.hpp"
 #include "tools/verify/verify.hpp"
 

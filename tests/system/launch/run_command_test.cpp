@@ -297,7 +297,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{{"-n", "1", "-x", "=3"}, "-x =3: expected NAME"},
         Refusal{{"-n", "1", "-x", "NOT_SET_ANYWHERE"},
                 "-x NOT_SET_ANYWHERE: the variable is not set here"},
-        Refusal{{"-n", "1", "--bind", "socket"}, "--bind socket: expected none or core"},
+        Refusal{{"-n", "1", "--bind", "socket"},
+                "--bind: unknown 'socket', expected one of none, core"},
         Refusal{{"-n", "1", "--lable"},
                 "unknown option --lable of weft run; did you mean '--label'?"},
         Refusal{{"--timeot=3", "-n", "1"}, "unknown option --timeot of weft run; did you mean"}));

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <sstream>
 
 #include "base/units.hpp"
 
@@ -73,11 +74,11 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
 base::Result<CostParameters> parse_parameters(std::string_view name, std::string_view text) {
     CostParameters parameters{.name = std::string(name)};
     std::set<std::string, std::less<>> seen;
-    for (std::size_t number = 1; !text.empty(); ++number) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        line = trimmed(line.substr(0, line.find('#')));
+    std::istringstream lines{std::string(text)};
+    std::string whole_line;
+    for (std::size_t number = 1; std::getline(lines, whole_line); ++number) {
+        const std::string_view line =
+            trimmed(std::string_view(whole_line).substr(0, whole_line.find('#')));
         if (line.empty()) continue;
         const std::size_t blank = std::min(line.find_first_of(" \t"), line.size());
         const std::string_view key = line.substr(0, blank);

@@ -2,10 +2,9 @@
 // oracle.hpp - input and expected output of a rank in a collective call.
 //
 // Idea     Samples define the elements of every input as a function of rank and index, so each
-//          rank can compute all inputs. The contract of a collective (plan/schedule/contract.hpp)
-//          states which inputs each unit of an output copies or reduces. A unit is a block, or the
-//          whole buffer in calls without blocks. The expected elements are computed serially, in
-//          rank order, 64 at a time, without any algorithm or message.
+//          rank can compute all inputs. The contract of a collective states which inputs each unit
+//          of an output (a block, or the whole buffer) copies or reduces. The expected elements are
+//          computed serially, in rank order, 64 at a time, without any algorithm or message.
 // Why      `weft bench`, the benches of MPI libraries in perf/ and the tests check results with it.
 // Holds    Memory grows with the number of blocks, not with their size.
 // Next     samples.hpp for the elements; plan/schedule/contract.hpp for contracts.
