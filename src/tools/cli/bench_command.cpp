@@ -7,19 +7,14 @@
 // Next     docs/performance.md; bench_subjects.hpp and bench_puts.hpp for the calls;
 //          tools/measure/measuring.hpp for the loop.
 #include <algorithm>
-#include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/element_types.hpp"
 #include "base/units.hpp"
-#include "collectives/registry.hpp"
-#include "collectives/v_collective.hpp"
 #include "run/team/call.hpp"
 #include "tools/cli/bench_puts.hpp"
 #include "tools/cli/bench_report.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/program_options.hpp"
-#include "tools/measure/measuring.hpp"
 #include "tools/measure/ping_pong.hpp"
 
 namespace weft::tools {

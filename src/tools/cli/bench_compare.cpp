@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "tools/cli/bench_plan.hpp"
 #include "tools/cli/job_command.hpp"

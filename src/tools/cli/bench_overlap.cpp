@@ -9,10 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/clock.hpp"
 #include "tools/cli/bench_plan.hpp"
 #include "tools/cli/table.hpp"
 #include "tools/measure/statistics.hpp"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/clock.hpp"
 #include "base/units.hpp"
 
 namespace weft::tools {

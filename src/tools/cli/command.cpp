@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/cli/command.hpp"
 
-#include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 

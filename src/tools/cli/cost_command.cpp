@@ -9,15 +9,11 @@
 // Next     docs/selection.md; tools/lab/cost/cost.hpp.
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/units.hpp"
-#include "collectives/registry.hpp"
 #include "tools/cli/cost_formulas.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/table.hpp"
-#include "tools/lab/cost/cost.hpp"
 
 namespace weft::tools {
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "collectives/registry.hpp"
 #include "tools/lab/cost/formulas.hpp"
 
 namespace weft::tools {

@@ -14,7 +14,6 @@
 
 #include "base/units.hpp"
 #include "collectives/notation/optimum.hpp"
-#include "plan/select/model.hpp"
 #include "tools/cli/program_options.hpp"
 
 namespace weft::tools {

@@ -10,20 +10,15 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/element_types.hpp"
 #include "base/suggestion.hpp"
 #include "base/units.hpp"
-#include "collectives/registry.hpp"
-#include "collectives/v_collective.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/job_command.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/cli/table.hpp"
-#include "tools/lab/cost/cost.hpp"
 #include "tools/launch/layout.hpp"
 
 namespace weft::tools {

@@ -13,7 +13,6 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/environment.hpp"
 #include "run/job/describe.hpp"

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "tools/cli/job_command.hpp"
 #include "tools/launch/process.hpp"

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <span>
 #include <tuple>
 

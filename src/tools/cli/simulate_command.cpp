@@ -13,7 +13,6 @@
 #include <cstdio>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <thread>
 #include <variant>
 

@@ -12,13 +12,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/clock.hpp"
 #include "base/element_types.hpp"
 #include "base/read_file.hpp"
 #include "base/units.hpp"
-#include "collectives/registry.hpp"
 #include "run/job/measured_files.hpp"
 #include "run/team/choice.hpp"
 #include "tools/cli/job_command.hpp"

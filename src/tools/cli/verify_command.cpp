@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/region.hpp"
 #include "plan/schedule/localize.hpp"
