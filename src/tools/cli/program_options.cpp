@@ -277,7 +277,7 @@ ProgramQuestion read_neighbor_call(const ProgramArguments& arguments) {
 }
 
 /// Reads the call of a collective without neighbors.
-ProgramQuestion read_call_of(const ProgramArguments& arguments, Rank ranks) {
+ProgramQuestion read_collective_call(const ProgramArguments& arguments, Rank ranks) {
     const auto& traits = known_collective(arguments.collective);
     ProgramQuestion call{.collective = std::string(collectives::traits_of(traits.even).name),
                          .spec = {},
@@ -322,7 +322,7 @@ ProgramQuestion read_call(const ProgramArguments& arguments, Rank ranks_max) {
     if (!arguments.ranks) refuse("--ranks is missing");
     const bool listed = !arguments.layout.empty() || traits.has_counts();
     check_ranks(*arguments.ranks, listed ? kListedRanksMax : ranks_max);
-    return read_call_of(arguments, *arguments.ranks);
+    return read_collective_call(arguments, *arguments.ranks);
 }
 
 void set_algorithm(ProgramQuestion& question, const std::string& algorithm) {
@@ -370,7 +370,7 @@ std::vector<collectives::Schedule> schedules_for(
 
 ProgramQuestion read_given(const ProgramArguments& arguments, const std::string& file) {
     auto programs = read_programs(arguments, file);
-    ProgramQuestion question = read_call_of(arguments, static_cast<Rank>(programs.size()));
+    ProgramQuestion question = read_collective_call(arguments, static_cast<Rank>(programs.size()));
     const std::string& name = programs.front().algorithm;
     question.spec.name = name.empty() ? file : name;
     question.given = std::make_shared<const std::vector<plan::Program>>(std::move(programs));

@@ -44,17 +44,16 @@ std::string value_text(const std::string& name, const Json& value) {
 
 std::string table_of(const Json& rows, const std::string& indent) {
     std::vector<Column> columns;
-    for (const auto& [name, ignored] : rows.front().items()) columns.push_back({name, name});
+    for (const auto& [name, ignored] : rows.front().items())
+        columns.push_back({name, name, -static_cast<int>(name.size())});
     Json texts = Json::array();
     for (const Json& row : rows) {
         Json& text = texts.emplace_back();
-        for (Column& column : columns)
-            text[column.key] = value_text(column.key, row.value(column.key, Json()));
-    }
-    for (Column& column : columns) {
-        std::size_t width = column.title.size();
-        for (const Json& text : texts) width = std::max(width, json_text(text[column.key]).size());
-        column.width = -static_cast<int>(width);
+        for (Column& column : columns) {
+            const std::string cell = value_text(column.key, row.value(column.key, Json()));
+            column.width = std::min(column.width, -static_cast<int>(cell.size()));
+            text[column.key] = cell;
+        }
     }
     std::string table = indent + table_head(columns);
     for (const Json& text : texts) table += indent + table_row(columns, text);
