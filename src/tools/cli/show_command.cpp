@@ -76,8 +76,9 @@ std::string dot_of(std::span<const plan::Program> programs) {
         for (const plan::Lane& lane : program.distinct_lanes()) {
             for (std::size_t i = lane.first; i < lane.first + lane.count; ++i) {
                 const plan::Step& step = program.steps[i];
-                fmt::format_to(out, "    {} [label={:?}, fillcolor=\"{}\"];\n", node(program, i),
-                               plan::to_text(program, step), kFills.at(index_of(step.kind)));
+                fmt::format_to(out, "    {} [label={}, fillcolor=\"{}\"];\n", node(program, i),
+                               Json(plan::to_text(program, step)).dump(),
+                               kFills.at(index_of(step.kind)));
                 if (i > lane.first)
                     fmt::format_to(out, "    {} -> {} [color=\"#bbbbbb\"];\n", node(program, i - 1),
                                    node(program, i));

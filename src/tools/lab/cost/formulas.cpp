@@ -296,112 +296,103 @@ FormulaResults pipelined_tree_personalised(Values v) {
     return results;
 }
 
+/// Returns Formula::evaluate of a formula that takes a LogGp or a Reduction.
+template <class Arguments, class Lambda>
+constexpr auto evaluator(Lambda) {
+    return +[](Values v) -> FormulaResults { return Lambda{}(Arguments(v)); };
+}
+
 constexpr Formula kFormulas[] = {
     {"messages-optimal", "messages in a row that make recursive multiplying fastest",
      "Ruefenacht et al., equation 5 (printed without 1/e)", kRatio, &optimal_messages},
     {"logp-tree", "the fastest tree from one rank to all", "Karp et al., 1993, LogP", kLogP,
      &optimal_tree},
     {"tree", "reduce along a binomial tree, and back", kRabenseifner, kReduction,
-     [](Values v) -> FormulaResults {
-         const Reduction x(v);
+     evaluator<Reduction>([](const Reduction& x) -> FormulaResults {
          const double steps = log2_up(x.p);
          return {{"time_reduce", steps * (x.one_way() + x.n * x.g)},
                  {"time", steps * (2 * x.one_way() + x.n * x.g)}};
-     }},
+     })},
     {"doubling", "recursive doubling with whole vectors", kRabenseifner, kReduction,
-     [](Values v) -> FormulaResults {
-         const Reduction x(v);
+     evaluator<Reduction>([](const Reduction& x) -> FormulaResults {
          const double step = x.a + x.n * x.b + x.n * x.g;
          const double more = x.whole_power() ? 0 : 1;
          return {{"time", log2_down(x.p) * step + more * (2 * x.one_way() + x.n * x.g)},
                  {"time_printed", log2_up(x.p) * step + more * x.one_way()}};
-     }},
+     })},
     {"halving", "recursive halving, then doubling or collecting at the root", kRabenseifner,
      kReduction, &halving},
     {"ring", "pairwise exchange, then a ring", kRabenseifner, kReduction,
-     [](Values v) -> FormulaResults {
-         const Reduction x(v);
+     evaluator<Reduction>([](const Reduction& x) -> FormulaResults {
          const double n = x.n;
          return {
              {"time", 2 * (x.p - 1) * x.a + 2 * n * x.b + n * x.g - (2 * n * x.b + n * x.g) / x.p},
              {"time_reduce", (x.p - 1) * (1 + x.fa) * x.a + n * (1 + x.fb) * x.b + n * x.g -
                                  (n * (1 + x.fb) * x.b + n * x.g) / x.p}};
-     }},
+     })},
     {"cyclic", "halving over a cyclic group with r steps back left out",
      "Kolmakov and Zhang, equations 15, 25, 36, 37 and 44 (reconstructed)", kCyclic, &cyclic},
-    {"flat-tree", "one rank sends to all", kHoefler, kMachine,
-     [](Values v) {
-         const LogGp m(v);
+    {"flat-tree", "one rank sends to all", kHoefler, kMachine, evaluator<LogGp>([](const LogGp& m) {
          return m.results(m.L + m.o * m.p + m.bytes_time() * (m.p - 1), m.each(m.p - 1, m.s),
                           m.p - 1);
-     }},
+     })},
     {"kary-tree", "a regular tree of degree k", kHoefler, kWithDegree, &kary_tree},
-    {"binomial-tree", "a binomial tree", kHoefler, kMachine,
-     [](Values v) {
-         const LogGp m(v);
+    {"binomial-tree", "a binomial tree", kHoefler, kMachine, evaluator<LogGp>([](const LogGp& m) {
          return m.results((m.L + 2 * m.o + m.bytes_time()) * m.log(), m.each(m.p - 1, m.s),
                           m.log());
-     }},
+     })},
     {"binomial-tree-personalised", "a binomial tree, a block for each rank", kHoefler, kMachine,
-     [](Values v) {
-         const LogGp m(v);
+     evaluator<LogGp>([](const LogGp& m) {
          return m.results((2 * m.o + m.L) * m.log() + m.bytes_time() * (m.p - 1),
                           {m.p - 1, m.s * m.p / 2 * m.log()}, m.log());
-     }},
+     })},
     {"kary-tree-personalised", "a regular tree of degree k, a block for each rank", kHoefler,
      kWithDegree, &kary_tree_personalised},
     {"split-binary-tree", "a binary tree, half of the data on each side", kHoefler, kMachine,
-     [](Values v) {
-         const LogGp m(v);
+     evaluator<LogGp>([](const LogGp& m) {
          const double half = m.bytes_time() / 2;
          return m.results((m.L + 2 * (m.o + half) + m.o) * log2_up(m.p) + 2 * m.o + m.L + half,
                           m.each(2 * (m.p - 1), m.s / 2), 3);
-     }},
+     })},
     {"pipelined-binary-tree", "a binary tree in segments", kHoefler, kWithSegments,
-     [](Values v) {
-         const LogGp m(v);
+     evaluator<LogGp>([](const LogGp& m) {
          FormulaResults results =
              m.results(m.pipelined_time(m.s), m.each((m.p - 1) * m.segments, m.s / m.segments),
                        2 * m.segments);
          results.emplace_back("segments_optimal", std::sqrt(m.bytes_time() * (m.log() - 1) / m.o));
          return results;
-     }},
+     })},
     {"pipelined-binary-tree-personalised", "a binary tree in segments, a block for each rank",
      kHoefler, kWithSegments, &pipelined_tree_personalised},
     {"pipeline", "a chain in segments", kHoefler, kWithSegments,
-     [](Values v) {
-         const LogGp m(v);
+     evaluator<LogGp>([](const LogGp& m) {
          const double piece = m.o + m.bytes_time() / m.segments;
          return m.results((m.segments - 1) * piece + (m.p - 1) * (piece + m.L + m.o),
                           m.each((m.p - 1) * m.segments, m.s / m.segments), m.segments);
-     }},
+     })},
     {"double-tree", "two binary trees in segments", kHoefler, kWithSegments,
-     [](Values v) {
-         const LogGp m(v);
+     evaluator<LogGp>([](const LogGp& m) {
          const double pieces = (m.p - 1) * m.segments;
          return m.results(m.L + 3 * m.o + m.bytes_time() + m.pipelined_time(m.s / 2),
                           {2 + 2 * pieces, m.s + 2 * pieces * (m.s / 2 / m.segments)},
                           2 * m.segments);
-     }},
+     })},
     {"direct", "each rank sends to each other", kHoefler, kMachine,
-     [](Values v) {
-         const LogGp m(v);
+     evaluator<LogGp>([](const LogGp& m) {
          const double printed = m.L + (m.p - 1) * (m.o + m.bytes_time());
          FormulaResults results = m.results(printed + m.o, m.each(m.p * (m.p - 1), m.s), m.p - 1);
          results.emplace_back("time_printed", printed);
          return results;
-     }},
-    {"butterfly", "recursive doubling", kHoefler, kMachine,
-     [](Values v) {
-         const LogGp m(v);
+     })},
+    {"butterfly", "recursive doubling", kHoefler, kMachine, evaluator<LogGp>([](const LogGp& m) {
          return m.results((2 * m.o + m.bytes_time() + m.L) * m.log(), m.each(m.p * m.log(), m.s),
                           m.log());
-     }},
-    {"butterfly-personalised", "recursive doubling of blocks", kHoefler, kMachine, [](Values v) {
-         const LogGp m(v);
+     })},
+    {"butterfly-personalised", "recursive doubling of blocks", kHoefler, kMachine,
+     evaluator<LogGp>([](const LogGp& m) {
          return m.results((2 * m.o + m.L) * m.log() + m.bytes_time() * (m.p - 1),
                           {m.p * m.log(), m.s * (m.p - 1) * m.p}, m.log());
-     }}};
+     })}};
 
 template <class Named>
 std::string names_of(const Named& all) {
