@@ -72,7 +72,7 @@ struct Keeper {
     pid_t owner;
     std::array<pid_t, kWatchedMax> watched;
     std::size_t watched_count;
-    std::array<pollfd, kWatchedMax> pidfds;
+    std::array<pollfd, kWatchedMax + 1> pidfds;
     char path[128];
     /// True: the keeper has left the owner's session and changed its process name, so signals to
     /// all processes of the session or with the owner's name do not reach the keeper.
@@ -84,6 +84,9 @@ struct Keeper {
 void wait_for_exit(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
+    const long owner = ::syscall(SYS_pidfd_open, keeper.owner, 0);
+    if (owner >= 0) keeper.pidfds[count++] = {static_cast<int>(owner), POLLIN, 0};
+    const int pause_ms = owner >= 0 ? -1 : kKeeperPoll_ms;  // a kernel without pidfds: polls
     for (std::size_t i = 0; i < keeper.watched_count; ++i) {
         const long pidfd = ::syscall(SYS_pidfd_open, keeper.watched[i], 0);
         if (pidfd >= 0) keeper.pidfds[count++] = {static_cast<int>(pidfd), POLLIN, 0};
@@ -91,7 +94,7 @@ void wait_for_exit(Keeper& keeper) {
     }
     keeper.ready.store(true, std::memory_order_release);
     while (!ended && ::getppid() == keeper.owner)
-        ended = ::poll(keeper.pidfds.data(), count, kKeeperPoll_ms) > 0;
+        ended = ::poll(keeper.pidfds.data(), count, pause_ms) > 0;
 }
 
 /// Main function of a keeper. It makes only system calls, because library functions may need locks

@@ -39,8 +39,9 @@ class BackgroundDriver {
 
     /// Counts a call that has started, until completed().
     void started() {
-        in_flight_.fetch_add(1, std::memory_order_relaxed);
-        if (!idle_.load(std::memory_order_relaxed)) return;
+        // In one order of all threads with drive(): it sees the call, or this thread sees idle_.
+        in_flight_.fetch_add(1, std::memory_order_seq_cst);
+        if (!idle_.load(std::memory_order_seq_cst)) return;
         const std::scoped_lock lock(mutex_);
         wake_.notify_one();
     }
@@ -65,7 +66,7 @@ class BackgroundDriver {
     static constexpr Duration kSleepIdle{10'000};  // or until started() wakes the thread
     static constexpr int kPollsBeforeIdle = 1000;
 
-    [[nodiscard]] bool has_calls() const { return in_flight_.load(std::memory_order_relaxed) > 0; }
+    [[nodiscard]] bool has_calls() const { return in_flight_.load(std::memory_order_seq_cst) > 0; }
 
     void drive(const std::stop_token& stop) {
         ::prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default would more than double short sleeps
@@ -78,7 +79,7 @@ class BackgroundDriver {
                 continue;
             }
             std::unique_lock lock(mutex_);
-            idle_.store(true, std::memory_order_relaxed);
+            idle_.store(true, std::memory_order_seq_cst);
             wake_.wait_for(lock, stop, kSleepIdle, [this] { return has_calls(); });
             idle_.store(false, std::memory_order_relaxed);
         }

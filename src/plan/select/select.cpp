@@ -357,7 +357,7 @@ base::Result<Choice> select(const Machine& machine, Rank size,
                           "no algorithm of {} supports {} ranks and meets the needs of the call",
                           candidates.size(), size);
     choice.chosen = static_cast<std::size_t>(
-        (preference.is_usual()
+        (preference.is_usual() && fastest != nullptr  // nullptr: no prediction was completed
              ? std::ranges::find(choice.candidates, fastest->algorithm, &RankedCandidate::algorithm)
              : first) -
         choice.candidates.begin());

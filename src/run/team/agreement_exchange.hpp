@@ -134,6 +134,9 @@ class AgreementExchange {
                                  .ballot = {head.word, head.bound, RankSet(size())}};
         std::vector<std::uint64_t>& words = message.ballot.dead.words();
         std::memcpy(words.data(), from + sizeof head, words.size() * sizeof(std::uint64_t));
+        // A damaged message must not name members that the team does not have.
+        if (const Rank last = size() % 64; last != 0)
+            words.back() &= (std::uint64_t{1} << last) - 1;
         return message;
     }
 

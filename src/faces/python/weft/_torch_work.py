@@ -7,6 +7,7 @@ Holds    One thread at a time drives a Work. finish(), which copies results, run
 """
 import collections
 import datetime
+import sys
 import threading
 import time
 
@@ -91,6 +92,12 @@ class Work(BaseWork):
             self.promise.set_result((self.error, self.tensors))
         self.group = None  # ends the cycle with group.recent, so the group's last other reference ends its team
 
+    def fail(self, error):
+        """Completes the call with an error, unless another thread completes it. Must not be called by drive()."""
+        with self.driving:
+            if not self.done:
+                self.complete(error)
+
     def peers(self, group):
         """Returns the ranks of the world that this call needs."""
         return group.ranks
@@ -126,7 +133,7 @@ class Work(BaseWork):
             return
         self.gone_since = self.gone_since or time.monotonic()
         if time.monotonic() - self.gone_since > group.job.GRACE_S:
-            self.complete(Error(Status.PEER, f"rank {gone} has left the job, and {self.name} waits for it"))
+            self.fail(Error(Status.PEER, f"rank {gone} has left the job, and {self.name} waits for it"))
 
     def is_completed(self):
         """Returns True if the call has ended. Does not wait."""
@@ -241,7 +248,7 @@ class Completer:
             try:
                 self.round()
             except Exception as error:  # such as an error of a function that depends on a future
-                print(f"weft: a future's function failed: {error!r}")
+                print(f"weft: a future's function failed: {error!r}", file=sys.stderr)
 
     def round(self):
         """Drives all calls, the first one for TICK_S, so that its end is noticed at once."""
@@ -264,7 +271,7 @@ class Completer:
         work.check_peers(group)
         work.since = work.since or time.monotonic()
         if not work.done and time.monotonic() - work.since > work.seconds(group):
-            work.complete(work.timed_out(work.seconds(group)))
+            work.fail(work.timed_out(work.seconds(group)))
 
 
 COMPLETER = Completer()
