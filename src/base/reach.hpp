@@ -30,6 +30,8 @@ struct Copies {
     std::uint64_t bytes = 0;  ///< total size of the copies
     /// Number of local peers that copy at the same time.
     std::uint32_t at_once = 1;
+    /// At most one peer needs each byte and waits for it, so a bounced copy would only delay it.
+    bool read_once = false;
 };
 
 /// Methods of access to memory of a local peer, the best one first, and at the end the method

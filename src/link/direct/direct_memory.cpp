@@ -79,7 +79,8 @@ base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::
     // Peers copy at the same time, so the elapsed time is less than the sum of their copies. A
     // bounced buffer is copied by its owner alone.
     const std::uint64_t elapsed_ns = copies_ns / std::min(copies.at_once, options_.processors);
-    const bool bounces = bytes <= bounce_.bytes_max() && bounce_ns < elapsed_ns;
+    const bool bounces =
+        !copies.read_once && bytes <= bounce_.bytes_max() && bounce_ns < elapsed_ns;
     if (remapped_.expose(exposure, copies, bounces ? bounce_ns : copies_ns)) return exposure;
     if (bounces) bounce(exposure);
     return exposure;

@@ -75,6 +75,8 @@ class Binder {
                 const std::uint64_t count = block_elements(step.source);
                 step.salt = salt_of(count);
                 step.in_cell = step.kind == StepKind::put && fits_cell(count);
+                if (step.kind == StepKind::put && !step.in_cell)
+                    bound_.bulk_receivers.push_back(step.peer);
                 pair_with(step.peer).sends = count;
             } else if (step.kind == StepKind::wait && step.lag == 0) {  // not a wait for a credit
                 const BoundStep* const reader = reader_of(at);
@@ -240,8 +242,9 @@ class Binder {
         TouchedBuffer* const exposed = touched(buffer);
         if (exposed == nullptr || !is_near(step.peer)) return;
         exposed->exposed = true;
-        exposed->copies.count += bound_.segments;
-        exposed->copies.bytes += bound_.segments * bytes;
+        const std::uint32_t times = bound_.program.pairwise ? 1 : bound_.segments;
+        exposed->copies.count += times;
+        exposed->copies.bytes += times * bytes;
         if (bound_.program.root == bound_.program.rank) exposed->copies.at_once = ++root_exposes_;
         exposed->gaps = bound_.has_displacements(buffer);
         // An output: this rank may write it during the exposure, so the access is not `read`
@@ -258,6 +261,11 @@ class Binder {
             // Pairwise programs do not expose the pieces of loops.
             if (piece.moving && bound_.program.pairwise) continue;
             add_touched(piece, *buffer);
+        }
+        if (bound_.program.pairwise) {  // it exposes only input
+            TouchedBuffer& range = bound_.touched_input;
+            range.gaps = bound_.input_has_holes();
+            range.copies.read_once = range.copies.bytes <= range.bytes();
         }
         const auto near = near_ == nullptr ? bound_.program.size : std::ranges::count(*near_, true);
         bound_.node_bytes = times(static_cast<std::uint64_t>(near),

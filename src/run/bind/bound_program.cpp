@@ -2,7 +2,9 @@
 #include "run/bind/bound_program.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/extent.hpp"
 #include "plan/schedule/canonical.hpp"
 
 namespace weft::run {
@@ -106,6 +108,18 @@ TouchedBuffer TouchedBuffer::joined(const TouchedBuffer& other) const {
     both.copies.bytes += other.copies.bytes;
     both.copies.at_once = std::max(copies.at_once, other.copies.at_once);
     return both;
+}
+
+bool BoundProgram::input_has_holes() const {
+    std::vector<base::Extent> parts;
+    for (const Piece& piece : pieces)
+        if (piece.buffer == plan::Buffer::input && !piece.moving && piece.bytes != 0)
+            parts.push_back({piece.offset, piece.bytes});
+    std::ranges::sort(parts, {}, &base::Extent::offset);
+    std::uint64_t end = touched_input.begin;
+    return std::ranges::any_of(parts, [&](const base::Extent& part) {
+        return part.offset > std::exchange(end, std::max(end, part.end()));
+    });
 }
 
 std::uint32_t BoundProgram::tail_of(const plan::Lane& lane, const std::vector<bool>* near) const {

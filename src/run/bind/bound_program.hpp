@@ -126,6 +126,8 @@ struct BoundProgram {
     std::uint64_t node_bytes = 0;
     FusedProgram fused;             ///< fused form; empty: none
     std::vector<PairCounts> pairs;  ///< empty if the counts are equal on all ranks
+    /// Pairwise programs: the ranks into whose bulk banks this rank puts.
+    std::vector<Rank> bulk_receivers;
 
     /// Returns true if the blocks of a buffer have displacements.
     [[nodiscard]] bool has_displacements(plan::Buffer buffer) const {
@@ -137,6 +139,8 @@ struct BoundProgram {
         if (!has_displacements(buffer)) return partition.begin(unit);
         return partition.place(unit, buffer == plan::Buffer::input ? input_starts : output_starts);
     }
+    /// Returns true if no piece covers a part of touched_input. Ignores pieces of loops.
+    [[nodiscard]] bool input_has_holes() const;
     /// Returns the offset in a bulk bank of copy number `copy` of a slot.
     [[nodiscard]] std::uint64_t slot_offset(std::uint32_t number, std::uint32_t copy) const {
         if (slot_starts.empty()) return (std::uint64_t{number} * depth + copy) * slot_bytes;

@@ -33,6 +33,7 @@ struct FusedPart {
 struct Awaited {
     FusedPart cell;
     Rank peer = -1;
+    std::uint16_t salt = 0;
 };
 
 /// Operand of a result, and the cell whose flag must arrive before.
@@ -48,8 +49,8 @@ struct Result {
     std::vector<Operand> operands;  ///< in the order in which they are combined
 };
 
-/// Converts the steps of a lane to stages. A stage has stores, then waits, then at most one result.
-/// The conversion fails at the first step that has no fused form.
+/// Converts the steps of all lanes to stages: stores, then waits, then at most one result. Fails at
+/// the first step that has no fused form.
 class Fuser {
   public:
     Fuser(const BoundProgram& bound, const base::RegionShape& shape)
@@ -72,13 +73,12 @@ class Fuser {
         const auto is = [&](std::size_t at, FusedKind kind) {
             return at < fused_.steps.size() && fused_.steps[at].kind == kind;
         };
-        return !bound_.bulk && fused_.scratch_bytes == 0 &&
+        return !bound_.bulk && fused_.scratch_bytes == 0 &&  // so no step has a salt
                (is(0, FusedKind::raise) || is(0, FusedKind::send)) && is(1, FusedKind::await) &&
                (is(2, FusedKind::end) || (is(2, FusedKind::combine) && is(3, FusedKind::end)));
     }
 
     bool take(const BoundStep& step) {
-        if (step.salt != 0) return false;
         switch (step.kind) {
             case StepKind::publish:
                 return take_store(step, -1);
@@ -104,7 +104,8 @@ class Fuser {
         if (peer >= 0) fused_.teams = FusedTeams::one_node;
         const FusedPart target = peer < 0 ? published(bound_.program.rank, step.number, 0)
                                           : payload(peer, step.number, 0, step.in_cell);
-        FusedStep store{.kind = FusedKind::raise, .peer = peer, .target = flag_of(target)};
+        FusedStep store{
+            .kind = FusedKind::raise, .salt = step.salt, .peer = peer, .target = flag_of(target)};
         if (step.source.count > 1) return false;
         if (step.source.count == 1) {
             const FusedPart source = part_of(step.source.start);
@@ -125,7 +126,7 @@ class Fuser {
         awaited_.push_back({from_published ? published(step.peer, step.number, 0)
                                            : payload(bound_.program.rank, step.number, /*offset=*/0,
                                                      /*in_cell=*/true),
-                            step.peer});
+                            step.peer, step.salt});
         return true;
     }
 
@@ -171,7 +172,10 @@ class Fuser {
         fused_.steps.push_back(step);
     }
     void add_await(const Awaited& awaited) {
-        add({.kind = FusedKind::await, .peer = awaited.peer, .target = flag_of(awaited.cell)});
+        add({.kind = FusedKind::await,
+             .salt = awaited.salt,
+             .peer = awaited.peer,
+             .target = flag_of(awaited.cell)});
     }
     void add_awaited() {
         for (const Awaited& awaited : awaited_) add_await(awaited);
@@ -305,7 +309,10 @@ class Fuser {
 }  // namespace
 
 FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape) {
-    if (bound.lanes.size() != 1 || bound.segments != 1) return {};
+    // In a pairwise program without loops, the lanes that put precede the lanes that wait, so the
+    // lanes may run one after another.
+    const bool is_plain = bound.lanes.size() == 1 && bound.segments == 1;
+    if (!is_plain && !bound.program.pairwise) return {};
     if (bound.steps.size() > kFusedSteps || bound.scratch_bytes > kFusedScratchMax) return {};
     return Fuser(bound, shape).run().value_or(FusedProgram{});
 }

@@ -51,6 +51,7 @@ enum class FusedKind : std::uint8_t {
 struct FusedStep {
     FusedKind kind = FusedKind::end;
     std::uint16_t stage = 0;  ///< number of the stage, for reports; each result ends a stage
+    std::uint16_t salt = 0;   ///< stores, waits: BoundStep::salt
     Rank peer = -1;  ///< team rank. Stores: owner of the cell, -1: published; waits: sender
     std::uint64_t amount = 0;  ///< send, copy: bytes; combine, reduce: elements
     FusedPlace target = {};    ///< stores, waits: the cell; others: the result

@@ -239,7 +239,7 @@ class Engine {
         if (ended()) return;
         engine_wait_ = {};  // restarts the watchdog's time of this wait
         for (OwnWait own;; pause()) {
-            if (!poll_now()) external_.drive();
+            if (!poll_now() && engine_wait_.idle_polls % kExternalEvery == 0) external_.drive();
             if (ended()) return;
             check_own(own, position_hash);
         }
@@ -454,7 +454,8 @@ class Engine {
     /// Waits for a step's flag. Returns false if the call has failed.
     [[gnu::noinline]] bool await_flag(const FusedCall& call, const FusedStep& step) {
         const Driving driving(*this);
-        for (WaitState wait_state; !has_arrived(call.team, step, call.flag);) {
+        const base::FlagWord flag = flag_of(call, step);
+        for (WaitState wait_state; !has_arrived(call.team, step, flag);) {
             if (wait_state.idle_polls % kExternalEvery == kExternalEvery - 1) external_.drive();
             if (watchdog_.wait(wait_state, teams_,
                                [&] { return std::vector{waiting_lane(call, step)}; }))

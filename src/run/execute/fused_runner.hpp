@@ -39,9 +39,11 @@ struct FusedCall {
 [[nodiscard]] inline bool may_run_fused(const TeamState& team, const BoundProgram& program) {
     if (program.fused.teams > team.fused_limit) return false;
     if (program.fused.scratch_bytes > team.scratch_bytes) return false;
+    if (!team.cells->may_run_now(program.synchronizing)) return false;
     Window* bulk = team.bulk_of(program);
-    return team.cells->may_run_now(program.synchronizing) &&
-           (bulk == nullptr || bulk->may_run_now(program.synchronizing));
+    if (bulk == nullptr) return true;
+    if (program.program.pairwise) return bulk->may_put(bulk->next(), program.bulk_receivers);
+    return bulk->may_run_now(program.synchronizing);
 }
 
 /// Allocates the team's scratch memory for the program. Returns true if this rank may then run the
@@ -59,7 +61,8 @@ struct FusedCall {
 /// Numbers the call, and sets its base addresses and offsets. Returns the flag of the call.
 [[nodiscard]] [[gnu::always_inline]] inline base::FlagWord begin_exchange(
     TeamState& team, const BoundProgram& program, const Registers& registers) {
-    const base::Tick tick = team.next_tick++;
+    const base::Tick tick = team.next_tick;
+    team.next_tick += program.segments;
     const Epoch epoch = team.cells->run_now(program.synchronizing);
     const Digest digest = team.digest_next(program.call_hash);
     team.remember(epoch, {&program, digest});
@@ -103,6 +106,14 @@ struct FusedCall {
     return flag_at(team, awaited.target).load(std::memory_order_acquire) == flag;
 }
 
+/// Returns the flag that a step stores or waits for. No later call of the team has begun.
+[[nodiscard]] [[gnu::always_inline]] inline base::FlagWord flag_of(const FusedCall& call,
+                                                                   const FusedStep& step) {
+    if (step.salt == 0) [[likely]]
+        return call.flag;
+    return base::flag_word(base::tick_of(call.flag), flag_hash(call.team.digest, step.salt));
+}
+
 [[nodiscard]] inline WaitingLane waiting_lane(const FusedCall& call, const FusedStep& awaited) {
     return {.team = &call.team,
             .program = &call.program,
@@ -111,7 +122,7 @@ struct FusedCall {
             .step = awaited.stage,
             .peer = awaited.peer,
             .have = flag_at(call.team, awaited.target).load(std::memory_order_relaxed),
-            .want = call.flag};
+            .want = flag_of(call, awaited)};
 }
 
 /// Copies a payload, usually of 8 bytes. The two ranges may overlap.
@@ -176,10 +187,11 @@ bool run_steps(const FusedCall& call, Wait wait) {
         switch (step->kind) {
             case FusedKind::send:
             case FusedKind::raise:
-                store(call.team, *step, call.flag);
+                store(call.team, *step, flag_of(call, *step));
                 break;
             case FusedKind::await:
-                if (!has_arrived(call.team, *step, call.flag) && !wait(call, *step)) return false;
+                if (!has_arrived(call.team, *step, flag_of(call, *step)) && !wait(call, *step))
+                    return false;
                 break;
             case FusedKind::copy:
                 copy_payload(address_of(call.team, step->target),
@@ -237,13 +249,14 @@ struct RecordedWait {
         const Rank owner = job_rank(static_cast<Rank>(step.target.base - kFusedRegions));
         const std::uint64_t cell =
             step.target.offset + call.team.moves[static_cast<std::size_t>(step.target.move)];
-        recorder.add(open, {.begin_ns = step_since_ns,
-                            .end_ns = now_ns,
-                            .key = key_of(owner, call.team.setup.region + cell, call.flag),
-                            .bytes = step.amount,
-                            .step = step.stage,
-                            .peer = step.peer < 0 ? -1 : job_rank(step.peer),
-                            .kind = stored ? kind_of_store(step) : EventKind::wait});
+        recorder.add(open,
+                     {.begin_ns = step_since_ns,
+                      .end_ns = now_ns,
+                      .key = key_of(owner, call.team.setup.region + cell, flag_of(call, step)),
+                      .bytes = step.amount,
+                      .step = step.stage,
+                      .peer = step.peer < 0 ? -1 : job_rank(step.peer),
+                      .kind = stored ? kind_of_store(step) : EventKind::wait});
     }
     [[nodiscard]] static EventKind kind_of_store(const FusedStep& step) {
         if (step.peer < 0) return EventKind::publish;

@@ -158,9 +158,16 @@ inline void number(Operation& op, Window* bulk) {
     if (op.program == team.setup.barrier) ++team.inserted;
 }
 
+/// Returns true if the banks are free into which call `epoch` of `bulk` puts.
+[[nodiscard]] inline bool may_use_bulk(Window& bulk, Epoch epoch, const BoundProgram& program) {
+    return program.program.pairwise ? bulk.may_put(epoch, program.bulk_receivers)
+                                    : bulk.may_start(epoch);
+}
+[[nodiscard]] inline bool may_use_bulk(const Operation& op) {
+    return op.bulk == nullptr || may_use_bulk(*op.bulk, op.bulk_epoch, *op.program);
+}
 [[nodiscard]] inline bool may_start(const Operation& op) {
-    return op.team->cells->may_start(op.epoch) &&
-           (op.bulk == nullptr || op.bulk->may_start(op.bulk_epoch));
+    return op.team->cells->may_start(op.epoch) && may_use_bulk(op);
 }
 
 }  // namespace weft::run

@@ -55,9 +55,10 @@ WaitingLane describe_last_puts(const Operation& op) {
 
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes) {
     TeamState& team = *op.team;
-    const Credits* credits = team.cells->awaited(op.epoch);
+    const Credits* credits = team.cells->awaited(op.epoch, team.cells->may_start(op.epoch));
     Epoch epoch = op.epoch;
-    if (credits == nullptr && op.bulk != nullptr) credits = op.bulk->awaited(op.bulk_epoch);
+    if (credits == nullptr && op.bulk != nullptr)
+        credits = op.bulk->awaited(op.bulk_epoch, may_use_bulk(op));
     if (credits == nullptr) return;
     // If the peer's last completed call differs from this rank's call of that number, describe that
     // call, so that the inquiry detects the disagreement.

@@ -14,6 +14,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,17 @@ class Credits {
 
     /// Returns true if all ranks have completed every call before `epoch`.
     [[nodiscard]] bool reach(Epoch epoch) { return known_ >= epoch || read_counts(epoch); }
+
+    /// Returns true if all of `ranks` have completed every call before `epoch`.
+    [[nodiscard]] bool reach(Epoch epoch, std::span<const Rank> ranks) {
+        if (known_ >= epoch) return true;
+        for (const Rank rank : ranks) {
+            if (rank == own_ || count_from(rank) >= epoch) continue;
+            at_ = rank;
+            return false;
+        }
+        return true;
+    }
 
     /// Returns the team rank that made the last reach() return false.
     [[nodiscard]] Rank lagging_rank() const { return at_; }
@@ -146,6 +158,14 @@ class Window {
                (last_sync_complete_ >= epoch - half_ || credits_free_bank_of(epoch));
     }
 
+    /// May replace may_start() for a call that only puts into the banks of `receivers`, and whose
+    /// puts each receiver awaits: then only these banks must be free.
+    [[nodiscard]] bool may_put(Epoch epoch, std::span<const Rank> receivers) {
+        if (credits_ == nullptr || last_sync_complete_ >= epoch - half_) return may_start(epoch);
+        return first_incomplete_ > epoch - half_ &&
+               credits_->reach(epoch - 2 * half_ + 1, receivers);
+    }
+
     void complete(Epoch epoch, bool synchronizing) {
         if (synchronizing && epoch > last_sync_complete_) last_sync_complete_ = epoch;
         complete_[bank(epoch)] = true;
@@ -170,9 +190,10 @@ class Window {
         return static_cast<std::uint32_t>(epoch) & (banks_ - 1);
     }
     /// Returns the credits if only a missing credit prevents the start of the call, else nullptr.
-    [[nodiscard]] const Credits* awaited(Epoch epoch) {
+    /// `may_start`: result of may_start() or may_put().
+    [[nodiscard]] const Credits* awaited(Epoch epoch, bool may_start) const {
         const bool waits = credits_ != nullptr && first_incomplete_ > epoch - half_;
-        return waits && !may_start(epoch) ? credits_.get() : nullptr;
+        return waits && !may_start ? credits_.get() : nullptr;
     }
 
     // --- if no call is in flight ---

@@ -214,6 +214,57 @@ TEST(PlansWithCounts, LongMessagesAreReadInPlaceByLocalPeers) {
     EXPECT_EQ(exposes(false), 0U);
 }
 
+TEST(PlansWithCounts, ShortMessagesHaveAFusedForm) {
+    // Elements of 8 bytes: 6 fit into a cell. Rank 1 of 3 sends and receives these counts.
+    const auto bound = [](const Words& counts) {
+        PlanCache cache = cache_of(1, 3);
+        const auto plan = cache.find_or_make(
+            Call::alltoallv(nullptr, {counts}, nullptr, {counts}, Type::float64));
+        EXPECT_TRUE(plan.ok());
+        return (*plan)->program;
+    };
+    using Kinds = std::vector<FusedKind>;
+    const auto kinds = [](const BoundProgram& program) {
+        Kinds list;
+        for (const FusedStep& step : program.fused.steps) list.push_back(step.kind);
+        return list;
+    };
+    const BoundProgram both = bound({6, 0, 7});
+    EXPECT_EQ(kinds(both),
+              (Kinds{FusedKind::send, FusedKind::send, FusedKind::await, FusedKind::copy,
+                     FusedKind::await, FusedKind::copy, FusedKind::end}));
+    EXPECT_FALSE(both.fused.exchange);
+    EXPECT_NE(both.fused.steps[0].salt, both.fused.steps[1].salt);
+    EXPECT_EQ(both.fused.steps[0].salt, both.fused.steps[2].salt);
+    EXPECT_EQ(both.fused.steps[0].other.move, FusedMove::cells);
+    EXPECT_EQ(both.fused.steps[1].other.move, FusedMove::bulk);
+    EXPECT_EQ(both.bulk_receivers, (std::vector<Rank>{2})) << "a cell needs no bulk bank";
+    EXPECT_EQ(kinds(bound({0, 9, 0})), (Kinds{FusedKind::copy, FusedKind::end}));
+    EXPECT_TRUE(bound({0, 0, 1'000'000}).fused.empty()) << "a long message is sent in pieces";
+}
+
+TEST(PlansWithCounts, OnlyInputWithoutHolesIsRemappedForOneReader) {
+    const Words counts{0, 20'000, 0, 20'000};
+    const auto input = [&](std::size_t second, std::size_t first) {
+        PlanCache cache = cache_of(2, 4, /*direct=*/true);
+        const Words starts{0, first, 0, second};
+        const auto plan =
+            cache.find_or_make(Call::alltoallv(nullptr, {.counts = counts, .displacements = starts},
+                                               nullptr, {counts}, Type::float64));
+        EXPECT_TRUE(plan.ok());
+        return (*plan)->program.touched_input;
+    };
+    const TouchedBuffer adjacent = input(0, 20'000);
+    EXPECT_FALSE(adjacent.gaps);
+    EXPECT_TRUE(adjacent.copies.read_once);
+    EXPECT_EQ(adjacent.copies.count, 2U);
+    EXPECT_EQ(adjacent.copies.bytes, 320'000U);
+    EXPECT_TRUE(input(0, 20'001).gaps);
+    const TouchedBuffer shared = input(0, 0);  // as in an allgather: both peers read one block
+    EXPECT_FALSE(shared.gaps);
+    EXPECT_FALSE(shared.copies.read_once);
+}
+
 TEST(PlansWithCounts, CountsOfARanksMessageToItselfMustAgree) {
     PlanCache cache = cache_of(1, 2);
     const Words sent{1, 2};
