@@ -2,9 +2,25 @@
 #include "faces/mpi/call_data.hpp"
 
 #include <algorithm>
-#include <type_traits>
+#include <numeric>
+
+#include "faces/mpi/handle_map.hpp"
 
 namespace weft::mpi {
+
+/// Appends the address, counts, types and displacements of the first `blocks` blocks to `list`.
+/// Returns false if arrays are missing, or if the program may free a type.
+bool RankBlocks::append_to(std::vector<std::int64_t>& list, std::size_t blocks) const {
+    list.push_back(reinterpret_cast<std::intptr_t>(memory_));
+    if (!have_arrays()) return false;
+    for (std::size_t i = 0; i < (are_equal_ ? std::min<std::size_t>(blocks, 1) : blocks); ++i) {
+        if (!is_builtin(type(i))) return false;
+        list.push_back(count(i));
+        list.push_back(static_cast<std::int64_t>(number_of(type(i))));
+        list.push_back(are_equal_ || have_displacements() ? offset(i, 1) : 0);
+    }
+    return true;
+}
 
 namespace {
 
@@ -61,76 +77,87 @@ Why CallData::set(const Elements& given, MPI_Count times, bool copies, std::size
     return Why::served;
 }
 
-Why CallData::set_blocks(const RankBlocks& given, int ranks, bool copies, bool receives) {
-    std::vector<Packing> blocks(static_cast<std::size_t>(ranks));
-    for (std::size_t rank = 0; rank < blocks.size(); ++rank)
-        if (!read_block(given, rank, blocks[rank])) return Why::arguments;
-    lay_out(blocks,
-            copies || !std::ranges::all_of(blocks, is_contiguous) || (receives && overlap(blocks)));
+Entries Entries::of_ranks(int ranks) {
+    Entries entries{std::vector<int>(static_cast<std::size_t>(ranks)),
+                    static_cast<std::size_t>(ranks)};
+    std::iota(entries.of_block.begin(), entries.of_block.end(), 0);
+    return entries;
+}
+
+Why CallData::set_blocks(const RankBlocks& given, const Entries& entries, const BlockUse& use) {
+    const std::size_t all = entries.of_block.size();
+    std::vector<Packing> blocks;  // in the order in which the blocks of an entry arrive
+    std::vector<int> entry_of;
+    for (std::size_t i = 0; i < all; ++i) {
+        const std::size_t number = use.order == BlockOrder::backward  ? all - 1 - i
+                                   : use.order == BlockOrder::crossed ? i ^ 1
+                                                                      : i;
+        Packing block;
+        if (!read_block(given, number, block)) return Why::arguments;
+        if (entries.of_block[number] < 0) continue;
+        blocks.push_back(std::move(block));
+        entry_of.push_back(entries.of_block[number]);
+    }
+    if (!use_in_place(blocks, entry_of, entries, use))
+        pack_entries(blocks, entry_of, entries, use.shares);
     return Why::served;
 }
 
-/// Sets blocks of different sizes. Displacements count from the packed data if `packs`, else from
-/// the block with the lowest address: MPI's displacements may be negative or absolute.
-void CallData::lay_out(std::vector<Packing>& blocks, bool packs) {
+/// Passes the caller's memory to weft. Returns false if the blocks of an entry are not adjacent in
+/// the order of arrival, or must be copied for another reason. Displacements count from the lowest
+/// address: MPI's displacements may be negative or absolute.
+bool CallData::use_in_place(const std::vector<Packing>& blocks, const std::vector<int>& entry_of,
+                            const Entries& entries, const BlockUse& use) {
+    if (use.copies || !std::ranges::all_of(blocks, is_contiguous) ||
+        (use.receives && overlap(blocks)))
+        return false;
+    std::vector<std::byte*> starts(entries.count);  // nullptr: the entry has no bytes so far
+    std::vector<std::size_t> bytes(entries.count);
+    std::vector<Packing> repeats;  // further blocks that receive the data of the entry's first one
     std::byte* low = nullptr;
-    for (const Packing& block : blocks)
-        if (block.bytes() != 0 && (low == nullptr || block.memory < low)) low = block.memory;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const Packing& block = blocks[i];
+        if (block.bytes() == 0) continue;
+        const auto entry = static_cast<std::size_t>(entry_of[i]);
+        if (low == nullptr || block.memory < low) low = block.memory;
+        if (starts[entry] == nullptr) {
+            starts[entry] = block.memory;
+            bytes[entry] = block.bytes();
+        } else if (use.shares) {
+            repeats.push_back(block);
+            repeats.back().packed = starts[entry];
+        } else if (block.memory == starts[entry] + bytes[entry]) {
+            bytes[entry] += block.bytes();
+        } else {
+            return false;
+        }
+    }
     memory = low != nullptr || blocks.empty() ? low : blocks.front().memory;
-    std::size_t all = 0;
-    for (const Packing& block : blocks) {
-        const std::size_t bytes = block.bytes();
-        const auto place = bytes == 0 ? 0 : static_cast<std::size_t>(block.memory - low);
-        counts.push_back(bytes);
-        displacements.push_back(packs ? all : place);
-        all += bytes;
-    }
-    if (!packs) return;
-    std::byte* room = make_room(all);
-    for (Packing& block : blocks) {
-        block.packed = room;
-        room += block.bytes();
-    }
-    packings = std::move(blocks);
-}
-
-Why CallData::set_neighbors(const RankBlocks& given, const Entries& entries, BlockOrder order,
-                            bool shares) {
-    std::vector<Packing> blocks(entries.of_block.size());
-    for (std::size_t i = 0; i < blocks.size(); ++i)
-        if (!read_block(given, i, blocks[i])) return Why::arguments;
-    std::vector<Packing> present;
-    for (std::size_t i = 0; i < blocks.size(); ++i)
-        if (entries.of_block[i] >= 0) present.push_back(blocks[i]);
-    if (static_cast<std::size_t>(entries.count) == present.size()) {
-        lay_out(present, !std::ranges::all_of(present, is_contiguous) || overlap(present));
-    } else {
-        lay_out_entries(blocks, entries, order, shares);
-    }
-    return Why::served;
+    for (const std::byte* const start : starts)
+        displacements.push_back(start == nullptr ? 0 : static_cast<std::size_t>(start - low));
+    counts = std::move(bytes);
+    packings = std::move(repeats);
+    return true;
 }
 
 /// Packs the blocks of an entry next to each other.
-void CallData::lay_out_entries(std::vector<Packing>& blocks, const Entries& entries,
-                               BlockOrder order, bool shares) {
-    std::size_t all = 0;
-    for (const Packing& block : blocks) all += block.bytes();
-    std::byte* room = make_room(all);
-    for (int entry = 0; entry < entries.count; ++entry) {
-        std::byte* const begin = room;
-        for (std::size_t i = 0; i < blocks.size(); ++i) {
-            const std::size_t number = order == BlockOrder::backward  ? blocks.size() - 1 - i
-                                       : order == BlockOrder::crossed ? i ^ 1
-                                                                      : i;
-            if (entries.of_block[number] != entry) continue;
-            Packing& block = blocks[number];
-            block.packed = shares ? begin : room;
-            room = block.packed + block.bytes();
-            packings.push_back(block);
-        }
-        counts.push_back(static_cast<std::size_t>(room - begin));
-        displacements.push_back(static_cast<std::size_t>(begin - packed.get()));
+void CallData::pack_entries(std::vector<Packing>& blocks, const std::vector<int>& entry_of,
+                            const Entries& entries, bool shares) {
+    counts.assign(entries.count, 0);
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        std::size_t& bytes = counts[static_cast<std::size_t>(entry_of[i])];
+        bytes = shares ? blocks[i].bytes() : bytes + blocks[i].bytes();
     }
+    displacements.resize(entries.count);
+    std::exclusive_scan(counts.begin(), counts.end(), displacements.begin(), std::size_t{0});
+    std::byte* const room = make_room(std::reduce(counts.begin(), counts.end()));
+    std::vector<std::size_t> next = displacements;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        std::size_t& place = next[static_cast<std::size_t>(entry_of[i])];
+        blocks[i].packed = room + place;
+        if (!shares) place += blocks[i].bytes();
+    }
+    packings = std::move(blocks);
 }
 
 }  // namespace weft::mpi

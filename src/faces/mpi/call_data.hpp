@@ -70,6 +70,7 @@ class Room {
         return *this;
     }
     [[nodiscard]] std::byte* get() const { return memory_; }
+    [[nodiscard]] std::size_t bytes() const { return memory_ == nullptr ? 0 : bytes_; }
 
   private:
     static constexpr std::size_t kPooledMin = 4096;  ///< smaller pieces come from the C library
@@ -132,6 +133,8 @@ class RankBlocks {
                (has_own_types_ ? types_ == other.types_ : *types_ == *other.types_);
     }
 
+    bool append_to(std::vector<std::int64_t>& list, std::size_t blocks) const;
+
   private:
     [[nodiscard]] static std::int64_t number(const void* numbers, bool ints, std::size_t at) {
         return ints ? static_cast<const int*>(numbers)[at]
@@ -158,10 +161,22 @@ enum class BlockOrder : std::uint8_t {
     crossed,   ///< blocks 0 and 1, 2 and 3 and so on change places: both directions of a grid
 };
 
-/// Numbers of the entries, one for each neighbor, to which a list of blocks belongs.
+/// Numbers of the entries, one for each rank or distinct neighbor, to which a list of blocks
+/// belongs.
 struct Entries {
     std::vector<int> of_block;  ///< -1: a block without neighbor, which is left out
-    int count = 0;
+    std::size_t count = 0;
+
+    /// Returns an entry with one block for each rank.
+    [[nodiscard]] static Entries of_ranks(int ranks);
+};
+
+/// Use of a list of blocks in a call.
+struct BlockUse {
+    bool receives = false;  ///< the blocks receive data
+    bool copies = false;    ///< the call overwrites the blocks, so the input must be a copy
+    bool shares = false;    ///< all blocks of an entry receive the same data
+    BlockOrder order = BlockOrder::forward;
 };
 
 /// Data that this rank sends, or memory for the data that it receives. Functions that set it return
@@ -178,11 +193,8 @@ struct CallData {
     /// Sets the data to `times` equal blocks. `bytes` receives the bytes of a block. copies: true
     /// if the call overwrites the data, so that the input must be a copy.
     Why set(const Elements& given, MPI_Count times, bool copies, std::size_t& bytes);
-    /// Sets the data to a block for each rank. receives: true for memory of received data.
-    Why set_blocks(const RankBlocks& given, int ranks, bool copies, bool receives);
-    /// Sets the data to blocks for neighbors. shares: all blocks of an entry get the same data.
-    Why set_neighbors(const RankBlocks& given, const Entries& entries, BlockOrder order,
-                      bool shares);
+    /// Sets the data to the blocks of entries.
+    Why set_blocks(const RankBlocks& given, const Entries& entries, const BlockUse& use);
     /// Returns the address of the first entry's block.
     [[nodiscard]] std::byte* first_block() const {
         return at(memory,
@@ -190,9 +202,10 @@ struct CallData {
     }
 
   private:
-    void lay_out(std::vector<Packing>& blocks, bool packs);
-    void lay_out_entries(std::vector<Packing>& blocks, const Entries& entries, BlockOrder order,
-                         bool shares);
+    bool use_in_place(const std::vector<Packing>& blocks, const std::vector<int>& entry_of,
+                      const Entries& entries, const BlockUse& use);
+    void pack_entries(std::vector<Packing>& blocks, const std::vector<int>& entry_of,
+                      const Entries& entries, bool shares);
 };
 
 }  // namespace weft::mpi

@@ -144,7 +144,9 @@ void Layer::forget(MPI_Comm comm) {
         removed.emplace(std::move(*known));
         communicators_.remove(comm);
     }
-    runtime_.drop(nullptr, std::move(removed->neighbors));  // before the teams of its lists
+    // Before the teams of its lists. Both own the lists.
+    runtime_.drop(nullptr, std::move(removed->neighbor_call));
+    runtime_.drop(nullptr, std::move(removed->neighbors));
     removed.reset();
     drop_unused();
 }

@@ -42,6 +42,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,8 @@ struct Communicator {
     unsigned calls = 0;                       ///< blocking calls before the communicator had a team
     unsigned next_try = 1;                    ///< value of `calls` at which to try to make a team
     std::shared_ptr<Neighborhood> neighbors;  ///< made by the first neighbor call
+    /// Last blocking neighbor call. Programs repeat such calls, whose arguments are long lists.
+    std::shared_ptr<PreparedCall> neighbor_call;
     std::unique_ptr<Choices> choices;  ///< for kinds in mode `auto`; nullptr: no kind, or no team
 
     [[nodiscard]] weft_team* lane_team() const { return lane == nullptr ? nullptr : lane->team; }
@@ -151,7 +154,11 @@ class Layer {
         if (why == Why::served && kBlocks && at->team == nullptr && at->member.size > 1)
             why = try_team(*at);
         if (why == Why::served) {
-            PreparedCall call(kind, at->member, kForm, neighbors_for(*at, kind));
+            const bool is_kept = kBlocks && kind >= CallKind::neighbor_allgather && !threaded_;
+            std::optional<PreparedCall> made;
+            PreparedCall& call =
+                is_kept ? kept_call(*at, kind)
+                        : made.emplace(kind, at->member, kForm, neighbors_for(*at, kind));
             why = locked([&] { return prepare(call); });
             if (why == Why::served && at->choices != nullptr &&
                 has_kind(settings_.kinds_chosen, kind)) [[unlikely]]
@@ -169,6 +176,8 @@ class Layer {
                         why = Why::no_team;
                     else
                         result = runtime_.finish(call, status);
+                    if (is_kept && result == MPI_SUCCESS && call.packed_bytes() > kKeptMax)
+                        at->neighbor_call = nullptr;
                 } else {
                     auto shared = std::make_shared<PreparedCall>(std::move(call));
                     shared->keep_types();
@@ -224,6 +233,8 @@ class Layer {
     static constexpr int kLanesMax = 22;          ///< a rank can be in 32 teams; others are shared
     static constexpr std::size_t kUnusedMax = 4;  ///< shared teams that no communicator uses
 
+    static constexpr std::size_t kKeptMax = 64 << 10;  ///< packed bytes of a kept neighbor call
+
     Communicator* add(MPI_Comm comm);
     Why try_team(Communicator& at);
     void share_team(Communicator& at, const std::vector<int>& members);
@@ -240,6 +251,12 @@ class Layer {
             return nullptr;
         if (at.neighbors == nullptr) at.neighbors = Neighborhood::of(at.member.comm);
         return at.neighbors;
+    }
+    [[nodiscard]] static PreparedCall& kept_call(Communicator& at, CallKind kind) {
+        if (at.neighbor_call == nullptr || at.neighbor_call->kind() != kind)
+            at.neighbor_call = std::make_shared<PreparedCall>(kind, at.member, Form::blocking,
+                                                              neighbors_for(at, kind));
+        return *at.neighbor_call;
     }
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);

@@ -21,7 +21,7 @@ Entries entries_of(const std::vector<int>& neighbors, std::vector<int>& ranks) {
         entries.of_block.push_back(static_cast<int>(found - ranks.begin()));
         if (found == ranks.end()) ranks.push_back(rank);
     }
-    entries.count = static_cast<int>(ranks.size());
+    entries.count = ranks.size();
     return entries;
 }
 
@@ -89,9 +89,9 @@ weft_status Neighborhood::list_for(weft_team* team, weft_neighbors*& list) {
             list = its_list;
             return WEFT_OK;
         }
-    const weft_status status =
-        weft_neighbors_create(team, source_ranks_.data(), sources_.count, destination_ranks_.data(),
-                              destinations_.count, &list);
+    const weft_status status = weft_neighbors_create(
+        team, source_ranks_.data(), static_cast<int>(source_ranks_.size()),
+        destination_ranks_.data(), static_cast<int>(destination_ranks_.size()), &list);
     if (status == WEFT_OK) lists_.emplace_back(team, list);
     return status;
 }

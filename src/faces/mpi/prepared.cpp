@@ -139,19 +139,39 @@ Why PreparedCall::alltoall(const RankBlocks& in, const RankBlocks& out) {
 
 // --- neighbors -----------------------------------------------------------------------------------
 
+/// Compares the arguments of a blocking call with those of the last one, whose preparation this
+/// object then still has. If they differ, discards it.
+bool PreparedCall::repeats(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out) {
+    if (form_ != Form::blocking) return false;
+    given_arguments_.clear();
+    const bool comparable = in.append_to(given_arguments_, in_blocks) &&
+                            out.append_to(given_arguments_, neighbors_->sources().of_block.size());
+    if (comparable && given_arguments_ == arguments_) return true;
+    in_ = {};
+    out_ = {};
+    arguments_.clear();
+    if (comparable) arguments_.swap(given_arguments_);
+    return false;
+}
+
 Why PreparedCall::neighbor_allgather(const Elements& in, const RankBlocks& out) {
     if (neighbors_ == nullptr) return Why::arguments;
+    if (repeats(in, 1, out)) return Why::served;
     const Why why = set(in_, in);
     if (why != Why::served) return why;
-    return out_.set_neighbors(out, neighbors_->sources(), BlockOrder::forward, true);
+    return out_.set_blocks(out, neighbors_->sources(), {.receives = true, .shares = true});
 }
 
 Why PreparedCall::neighbor_alltoall(const RankBlocks& in, const RankBlocks& out) {
     if (neighbors_ == nullptr) return Why::arguments;
-    const Why why = in_.set_neighbors(in, neighbors_->destinations(), BlockOrder::forward, false);
+    const Entries& destinations = neighbors_->destinations();
+    if (repeats(in, destinations.of_block.size(), out)) return Why::served;
+    const Why why = in_.set_blocks(in, destinations, {});
     if (why != Why::served) return why;
-    return out_.set_neighbors(out, neighbors_->sources(), neighbors_->order(kind_, form_), false);
+    return out_.set_blocks(out, neighbors_->sources(),
+                           {.receives = true, .order = neighbors_->order(kind_, form_)});
 }
+
 // --- reductions ----------------------------------------------------------------------------------
 
 /// MPI guarantees that all members pass the same count, type and operation (MPI 4.0, 6.9.1).

@@ -63,7 +63,8 @@ class PreparedCall {
         return gather(in, out, member_.rank);
     }
     Why alltoall(const RankBlocks& in, const RankBlocks& out);
-    // Blocks for neighbors, in the order of the communicator's topology.
+    // Blocks for neighbors, in the order of the communicator's topology. A blocking call with the
+    // arguments of the last one needs no further preparation.
     Why neighbor_allgather(const Elements& in, const RankBlocks& out);
     Why neighbor_alltoall(const RankBlocks& in, const RankBlocks& out);
 
@@ -86,6 +87,10 @@ class PreparedCall {
     /// Returns true if the input is unchanged after run() has failed.
     [[nodiscard]] bool keeps_input() const { return keeps_input_; }
     [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
+    /// Returns the size of the call's memory for packed data.
+    [[nodiscard]] std::size_t packed_bytes() const {
+        return in_.packed.bytes() + out_.packed.bytes();
+    }
     [[nodiscard]] const void* in() const { return in_.memory; }
     [[nodiscard]] const void* out() const { return out_.memory; }
 
@@ -95,10 +100,13 @@ class PreparedCall {
     /// Sets the data of one rank; set_all() that of all ranks, with a block for each.
     Why set(CallData& data, const Elements& given) { return data.set(given, 1, false, count_); }
     Why set_all(CallData& data, const RankBlocks& given, bool copies = false) {
-        if (!given.are_equal()) return data.set_blocks(given, member_.size, copies, &data == &out_);
+        if (!given.are_equal())
+            return data.set_blocks(given, Entries::of_ranks(member_.size),
+                                   {.receives = &data == &out_, .copies = copies});
         const Elements block{given.memory(), given.count(0), given.type(0)};
         return data.set(block, member_.size, copies, count_);
     }
+    [[nodiscard]] bool repeats(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out);
     void keep_own_block();
     void separate_result(MPI_Count count, MPI_Datatype type);
     Why prepare_combination(const void* in, const Elements& out, MPI_Op op);
@@ -115,6 +123,8 @@ class PreparedCall {
     std::shared_ptr<Neighborhood> neighbors_;
     CallData in_;
     CallData out_;
+    std::vector<std::int64_t> arguments_;  ///< see repeats(); empty: do not compare them
+    std::vector<std::int64_t> given_arguments_;
     std::size_t count_ = 0;  ///< elements of type_ in the call of weft
     weft_type type_ = WEFT_UINT8;
     std::size_t element_bytes_ = 1;

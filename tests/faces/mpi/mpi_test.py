@@ -125,6 +125,10 @@ class MpiTest(unittest.TestCase):
                 self.assertEqual(len(table), 5, err)
                 self.assertTrue(all(int(served) > 0 for served in table.values()), err)
 
+    def test_blocks_are_copied_only_if_needed(self):
+        status, out, err = run(1, ["call_data"], {})
+        self.assertEqual(status, 0, out + err)
+
     def check(self, what, settings, needs_progress):
         status, out, err = run(3, ["entangled", what, ROUNDS], settings)
         self.assertEqual((status, out), (0, f"{what}: all rounds are over\n"), err)
