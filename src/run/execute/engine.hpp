@@ -322,8 +322,6 @@ class Engine {
         return op;
     }
 
-    // --- running -------------------------------------------------------------------------------
-
     bool advance_running() {
         bool moved = false;
         for (std::size_t i = 0; i < running_.size();) {
