@@ -116,7 +116,7 @@ double chain_of(const plan::Stages& stages) {
     double chain = 0;
     for (const plan::Stage& stage : stages.stages) {
         if (const auto* exchange = std::get_if<plan::ExchangeStage>(&stage))
-            chain += 2.0 * (exchange->base + stages.remainders_of(*exchange).most());
+            chain += 2.0 * (exchange->base + stages.remainders_of(*exchange).count_max());
         else
             chain += 2.0 * static_cast<double>(std::get<plan::ShiftStage>(stage).radix);
     }
