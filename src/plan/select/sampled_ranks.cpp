@@ -82,17 +82,21 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
     added.rank = static_cast<std::uint32_t>(sample_.ranks.size() - 1);
     added.first = sample_.actions.size();
     Time work = before;
-    const auto end_work = [&] {
-        if (work > 0) sample_.actions.emplace_back().work = std::exchange(work, 0);
-    };
     std::size_t reception = 0;  // index of the first wait of the current reception
     bool receiving = false;
     bool late = false;  // in the last third of the iterations that run (time())
+    const std::uint32_t late_from = run_max_ / 3 * 2;
+    const auto end_work = [&] {
+        if (work == 0) return;
+        Sample::Action& action = sample_.actions.emplace_back();
+        action.work = std::exchange(work, 0);
+        action.segment = late ? late_from : 0;
+    };
     const auto visit = [&](const CostedStep& step) {
         const bool waits = step.kind == CostedStep::Kind::wait;
-        if (late != (step.segment >= run_max_ / 3 * 2)) {
-            late = !late;
+        if (late != (step.segment >= late_from)) {
             end_work();
+            late = !late;
             receiving = false;
         }
         if (!waits) receiving = false;
