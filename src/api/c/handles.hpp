@@ -174,10 +174,25 @@ class Context {
         last_stream_ = entry->stream;
         return last_team_ = entry->team;
     }
-    /// Makes the next team_of() check again whether a handler of active messages calls.
     void forget_last() noexcept {
         if (!threads_) last_handle_ = nullptr;
     }
+    /// Makes team_of() refuse the calls of a handler of active messages while the handler runs.
+    class Handling {
+      public:
+        explicit Handling(Context& context) : context_(context), last_(context.last_handle_) {
+            context.forget_last();
+        }
+        ~Handling() {
+            if (!context_.threads_) context_.last_handle_ = last_;
+        }
+        Handling(const Handling&) = delete;
+        Handling& operator=(const Handling&) = delete;
+
+      private:
+        Context& context_;
+        const weft_team* last_;
+    };
     /// Returns the stream of a team that team_of() has just found.
     [[nodiscard]] run::Stream* stream_of(const weft_team* handle) {
         if (handle == last_handle_) [[likely]]

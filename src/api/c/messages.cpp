@@ -16,7 +16,7 @@ namespace {
 /// Calls the program's handler, an AmHandler in `argument`, for a message.
 void call(void* argument, Rank peer, const std::byte* data, std::size_t bytes) {
     const auto& handler = *static_cast<const AmHandler*>(argument);
-    handler.context->forget_last();  // so that find_team_fast() refuses calls of the handler
+    const Context::Handling handling(*handler.context);
     const weft_am message{&handler.context->runtime().messages(), peer};
     handler.function(handler.argument, &message, data, bytes);
 }

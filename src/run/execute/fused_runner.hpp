@@ -42,7 +42,8 @@ struct FusedCall {
     if (!team.cells->may_run_now(program.synchronizing)) return false;
     Window* bulk = team.bulk_of(program);
     if (bulk == nullptr) return true;
-    if (program.program.pairwise) return bulk->may_put(bulk->next(), program.bulk_receivers);
+    if (program.program.pairwise)
+        return !bulk->needs_barrier() && bulk->may_put(bulk->next(), program.bulk_receivers);
     return bulk->may_run_now(program.synchronizing);
 }
 
@@ -61,8 +62,7 @@ struct FusedCall {
 /// Numbers the call, and sets its base addresses and offsets. Returns the flag of the call.
 [[nodiscard]] [[gnu::always_inline]] inline base::FlagWord begin_exchange(
     TeamState& team, const BoundProgram& program, const Registers& registers) {
-    const base::Tick tick = team.next_tick;
-    team.next_tick += program.segments;
+    const base::Tick tick = team.next_tick++;
     const Epoch epoch = team.cells->run_now(program.synchronizing);
     const Digest digest = team.digest_next(program.call_hash);
     team.remember(epoch, {&program, digest});
@@ -88,6 +88,7 @@ struct FusedCall {
             team.bulk_offset(program, bulk.run_now(program.synchronizing));
     }
     const base::FlagWord flag = begin_exchange(team, program, registers);
+    team.next_tick += program.segments - 1;
     return {team, program, reducer, last_epoch(team), flag};
 }
 
