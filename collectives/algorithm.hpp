@@ -99,8 +99,11 @@ struct Properties {
 /// Input for the choice of an algorithm; equal on all ranks.
 struct CandidateRequest {
     Rank size = 1;
-    Rank ranks_per_node = 0;      ///< 0 unless all nodes have equally many, consecutive ranks
-    StageCost stage;              ///< approximate costs of a stage and of a message in it
+    Rank ranks_per_node = 0;  ///< 0 unless all nodes have equally many, consecutive ranks
+    StageCost stage;          ///< costs of a stage and of each further message in it
+    /// The same for messages between ranks of a node.
+    StageCost local_stage = {};
+    std::int64_t latency_ps = 0;  ///< time from the end of a sender's work to the arrival
     std::int64_t put_ps = 0;      ///< time of an empty put, from the sender's call to its arrival
     std::int64_t buffer_ps = 0;   ///< time to send and reduce the bytes of a buffer
     std::int64_t combine_ps = 0;  ///< time to reduce received data while others can send

@@ -37,7 +37,7 @@ bool only_for_small_teams(const Algorithm& algorithm) {
 
 /// Returns the overhead of a message at both ends.
 std::int64_t message_of(const CandidateRequest& request) {
-    return std::max<std::int64_t>(1, request.put_ps - request.stage.latency);
+    return std::max<std::int64_t>(1, request.put_ps - request.latency_ps);
 }
 
 /// Returns the number of pieces with which a pipeline is fastest, as a power of two. `hops`: the
@@ -74,9 +74,9 @@ std::uint32_t segments_worth_trying(const CandidateRequest& request, std::int64_
     const std::int64_t stages = std::bit_width(others);
     const std::int64_t bytes = blocks * request.buffer_ps / stages;  // of a stage, on average
     std::uint32_t best = 1;
-    std::int64_t most_saved = (request.stage.latency + bytes) / kSavedPart;
+    std::int64_t most_saved = (request.latency_ps + bytes) / kSavedPart;
     for (const std::uint32_t segments : {2U, 4U}) {
-        const std::int64_t saved = std::min(request.stage.latency, bytes - bytes / segments) -
+        const std::int64_t saved = std::min(request.latency_ps, bytes - bytes / segments) -
                                    (segments - 1) * message_of(request);
         if (saved <= most_saved) continue;
         most_saved = saved;

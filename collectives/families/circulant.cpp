@@ -270,17 +270,32 @@ std::uint32_t skip_count(Rank size) {
     return as_u32(std::bit_width(as_u32(size) - 1));
 }
 
-/// Returns a spec whose segments together have the blocks that a pipeline over these skips needs
-/// (best_pieces() in candidates.cpp), or nothing if one segment is enough.
+/// Returns the largest number of blocks. Each round needs a put target.
+std::int64_t blocks_max(Rank size) {
+    constexpr std::int64_t kMoreThanRanks = 8;
+    return size + kMoreThanRanks;
+}
+
+/// Returns specs with two and three segments, which hide latencies. A round takes a latency and the
+/// messages of all segments, so the best number of blocks is sqrt(buffer * (skips - 1) / (latency +
+/// messages)), as in best_pieces() of candidates.cpp.
 std::vector<std::string> variants(const CandidateRequest& request) {
-    constexpr double kSegmentsTried = 64;
-    const std::uint32_t skips = std::max(1U, skip_count(request.size));
-    const std::int64_t message = std::max<std::int64_t>(1, request.put_ps - request.stage.latency);
-    const double blocks = std::sqrt(static_cast<double>(request.buffer_ps) * (skips - 1) /
-                                    static_cast<double>(2 * message));
-    const auto segments = static_cast<std::uint32_t>(std::min(kSegmentsTried, blocks / skips));
-    if (segments < 2) return {};
-    return {fmt::format("circulant:segments={}", segments)};
+    constexpr double kBlocksTried = 64;  // more blocks make long programs
+    const double most = std::min(kBlocksTried, static_cast<double>(blocks_max(request.size)));
+    const std::int64_t message = request.put_ps - request.latency_ps;
+    std::vector<std::string> specs;
+    for (const std::int64_t segments : {2, 3}) {
+        const std::int64_t round =
+            std::max<std::int64_t>(1, request.latency_ps + segments * message);
+        const double square = static_cast<double>(request.buffer_ps) *
+                              (std::max(2U, skip_count(request.size)) - 1) /
+                              static_cast<double>(round);
+        const auto blocks =
+            static_cast<std::int64_t>(std::min(most, std::round(std::sqrt(square))));
+        if (blocks > 1)
+            specs.push_back(fmt::format("circulant:blocks={},segments={}", blocks, segments));
+    }
+    return specs;
 }
 
 Algorithm by_schedule(std::string_view collective, std::string_view summary,
@@ -296,13 +311,11 @@ Algorithm by_schedule(std::string_view collective, std::string_view summary,
         .properties = properties,
         .generate = [=](const AlgorithmSpec& spec,
                         const GenerateRequest& request) -> base::Result<plan::Program> {
-            // Each round needs a put target, so the number of blocks is limited.
-            constexpr std::int64_t kMoreThanRanks = 8;
             const std::uint32_t blocks = as_u32(
                 WEFT_TRY(number_parameter(spec, "blocks",
                                           {.fallback = std::max(1U, skip_count(request.size)),
                                            .least = 1,
-                                           .most = request.size + kMoreThanRanks})));
+                                           .most = blocks_max(request.size)})));
             return program_by_blocks({.collective = collective, .blocks = blocks}, spec, request,
                                      [&](BlockWriter& writer, const GenerateRequest& cut) {
                                          BlockSchedule schedule(writer, cut, blocks);

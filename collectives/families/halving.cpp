@@ -252,19 +252,38 @@ base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
                         request.one_at_a_time ? plan::Flow::one_segment : plan::Flow::segments);
 }
 
+/// Returns the number of levels, at most `most`, after which it is fastest to exchange the rest in
+/// one round (pairwise).
+std::uint32_t levels_before_pairs(const CandidateRequest& request, std::uint32_t most) {
+    const auto time = [&](std::uint32_t levels) {
+        const std::int64_t peers = (as_u32(request.size) >> levels) - 1;
+        return levels * request.put_ps + request.latency_ps + request.receive_ps +
+               peers * std::max(request.issue_ps, request.receive_ps);
+    };
+    std::uint32_t best = 0;
+    for (std::uint32_t levels = 1; levels <= most; ++levels)
+        if (time(levels) < time(best)) best = levels;
+    return best;
+}
+
 /// Returns specs that halve while the number of ranks is even. Then up to kRingMax ranks use the
-/// default, and more ranks use `then_of_many`.
-std::vector<std::string> variants_of(const CandidateRequest& request,
-                                     std::string_view then_of_many) {
+/// default, and more ranks use `then_of_many`. A reduce_scatter (`scatters`) may also halve less
+/// often, before a pairwise exchange.
+std::vector<std::string> variants_of(const CandidateRequest& request, std::string_view then_of_many,
+                                     bool scatters) {
     constexpr std::uint32_t kRingMax = 8;
     const auto ranks = as_u32(request.size);
     const auto levels = as_u32(std::countr_zero(ranks));
-    if (levels == 0 || std::has_single_bit(ranks)) return {};
-    std::vector<std::string> specs{
-        fmt::format("halving:levels={},then=({})", levels,
-                    ranks >> levels <= kRingMax ? kThenDefault : then_of_many)};
+    if (levels == 0) return {};
+    std::vector<std::string> specs;
+    if (scatters)
+        if (const auto before = levels_before_pairs(request, levels); before > 0)
+            specs.push_back(fmt::format("halving:levels={},then=(pairwise)", before));
+    if (std::has_single_bit(ranks)) return specs;
+    specs.push_back(fmt::format("halving:levels={},then=({})", levels,
+                                ranks >> levels <= kRingMax ? kThenDefault : then_of_many));
     if (request.segments > 1)
-        specs.push_back(fmt::format("{},segments={}", specs.front(), request.segments));
+        specs.push_back(fmt::format("{},segments={}", specs.back(), request.segments));
     return specs;
 }
 
@@ -282,7 +301,9 @@ Algorithm entry(std::string_view collective, std::string_view summary,
             .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
             .generate = std::move(generate),
             .variants =
-                [=](const CandidateRequest& request) { return variants_of(request, then_of_many); },
+                [=](const CandidateRequest& request) {
+                    return variants_of(request, then_of_many, collective == "reduce_scatter");
+                },
             .refine =
                 [=](const AlgorithmSpec& spec) {
                     Properties properties{

@@ -189,8 +189,12 @@ std::vector<std::string> promising_schedules(const CandidateRequest& request) {
         const std::string nodes = print(between.schedule);
         specs.push_back(fmt::format("c{0}m{1},{2},e{0}m{1}", n, q, nodes));
         // After the factor q, no c or m stage may open a level.
-        if (between.family == ScheduleFamily::factored)
+        if (between.family == ScheduleFamily::factored) {
             specs.push_back(fmt::format("a{},{}", q, nodes));
+            const Optimum within = OptimumSearch(q, request.local_stage).find(q);
+            if (within.family == ScheduleFamily::factored)
+                specs.push_back(fmt::format("{},{}", print(within.schedule), nodes));
+        }
     }
     return specs;
 }

@@ -26,6 +26,7 @@
 //          the last one to the first: in a binomial tree, the number then limits the subtree.
 // Next     ../generate/named_trees.hpp for the trees.
 #include <array>
+#include <ranges>
 
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
@@ -133,15 +134,15 @@ class SubtreeBlocks {
     [[nodiscard]] std::uint32_t largest(std::uint32_t index) const {
         return as_u32(largest_[index]);
     }
-    /// Copies the blocks of all children out of their slots to kept(number, count). Calls
-    /// emptied(child) after each.
+    /// Copies the blocks of all children out of their slots to kept(number, count), the smallest
+    /// subtree first, because its blocks arrive first. Calls emptied(child) after each.
     template <class Kept, class Emptied>
     void receive(Kept kept, Emptied emptied) {
-        auto index = as_u32(std::ssize(node_.branches));
-        for (const patterns::Branch& branch : node_.branches) {
+        std::uint32_t index = 0;
+        for (const patterns::Branch& branch : std::views::reverse(node_.branches)) {
             const Rank number = own_.number() + branch.distance;
-            writer_->wait(child_of(branch), --index);
-            writer_->copy(kept(number, branch.size), arrived(index, number, branch.size));
+            writer_->wait(child_of(branch), index);
+            writer_->copy(kept(number, branch.size), arrived(index++, number, branch.size));
             emptied(child_of(branch));
         }
     }
@@ -172,9 +173,12 @@ class SubtreeBlocks {
 };
 
 /// Returns the spec of loggp-optimal with the machine's costs, in thousandths of the largest cost.
-std::vector<std::string> loggp_variants(const CandidateRequest& request) {
-    const std::int64_t travel = request.stage.latency + request.receive_ps - request.issue_ps;
-    std::array costs{std::max<std::int64_t>(0, travel), request.issue_ps, request.send_bytes_ps};
+/// The overhead is the parent's, so the latency includes the difference to the child's.
+std::vector<std::string> loggp_variants(const CandidateRequest& request, bool gathers) {
+    const std::int64_t parent = gathers ? request.receive_ps : request.issue_ps;
+    const std::int64_t child = gathers ? request.issue_ps : request.receive_ps;
+    const std::int64_t travel = request.latency_ps + child - parent;
+    std::array costs{std::max<std::int64_t>(0, travel), parent, request.send_bytes_ps};
     const std::int64_t unit = std::max<std::int64_t>(1, std::ranges::max(costs) / 1000);
     for (std::int64_t& cost : costs) cost = (cost + unit / 2) / unit;
     return {
@@ -211,7 +215,7 @@ Algorithm entry(std::string_view collective, std::string_view name) {
          "Hoefler and Moor, section 3.1.4",
          {{"segments", "by size", kSegmentsHelp, "2,5"}}},
         {"loggp-optimal",
-         block_tree,
+         scatter_tree,
          "along the tree that is fastest in the LogGP model",
          "Alexandrov et al., LogGP; Iannello",
          {{"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
@@ -223,26 +227,32 @@ Algorithm entry(std::string_view collective, std::string_view name) {
     const BlockCall call{.collective = collective,
                          .in_pieces = found.parameters.front().fallback == "by size",
                          .one_stage = true};
-    const bool optimal = found.tree == TreeOf{block_tree};
-    return {.collective = collective,
-            .name = found.name,
-            .summary = found.summary,
-            .source = found.source,
-            .parameters = found.parameters,
-            .properties = {.ordered = true, .bit_identical = true},
-            .generate = [=, named = found.tree](
-                            const AlgorithmSpec& spec,
-                            const GenerateRequest& request) -> base::Result<plan::Program> {
-                KnownShapes own;
-                auto& tree = (request.known_shapes ? request.known_shapes : &own)->tree;
-                if (!tree) tree = WEFT_TRY(named(spec, request.size));
-                return program_by_blocks(
-                    call, spec, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
-                        SubtreeBlocks blocks(writer, *tree, cut);
-                        call.collective == "gather" ? blocks.gather() : blocks.scatter();
-                    });
-            },
-            .variants = optimal ? &loggp_variants : nullptr};
+    const bool optimal = name == "loggp-optimal";
+    const bool gathers = collective == "gather";
+    Algorithm algorithm{
+        .collective = collective,
+        .name = found.name,
+        .summary = found.summary,
+        .source = found.source,
+        .parameters = found.parameters,
+        .properties = {.ordered = true, .bit_identical = true},
+        .generate = [=, named = optimal && gathers ? TreeOf{gather_tree} : found.tree](
+                        const AlgorithmSpec& spec,
+                        const GenerateRequest& request) -> base::Result<plan::Program> {
+            KnownShapes own;
+            auto& tree = (request.known_shapes ? request.known_shapes : &own)->tree;
+            if (!tree) tree = WEFT_TRY(named(spec, request.size));
+            return program_by_blocks(call, spec, request,
+                                     [&](BlockWriter& writer, const GenerateRequest& cut) {
+                                         SubtreeBlocks blocks(writer, *tree, cut);
+                                         gathers ? blocks.gather() : blocks.scatter();
+                                     });
+        }};
+    if (optimal)
+        algorithm.variants = [gathers](const CandidateRequest& request) {
+            return loggp_variants(request, gathers);
+        };
+    return algorithm;
 }
 
 base::Result<plan::Program> generate_gather_broadcast(const AlgorithmSpec& spec,

@@ -144,10 +144,28 @@ std::vector<std::string> logp_variants(const CandidateRequest& request, bool red
     constexpr std::int64_t kLatencyMax = 1000;  // larger values give the same tree, but take longer
     const std::int64_t send = request.issue_ps + request.send_bytes_ps;
     const std::int64_t gap = std::max<std::int64_t>(1, reduces ? request.receive_ps : send);
-    const std::int64_t travel = send + request.stage.latency + request.receive_ps;
+    const std::int64_t travel = send + request.latency_ps + request.receive_ps;
     return {fmt::format("logp-optimal:latency={},overhead=0,gap={}",
                         std::clamp((travel * kUnits + gap / 2) / gap, kUnits, kLatencyMax),
                         kUnits)};
+}
+
+/// Returns the spec of the k-ary tree along which a reduction is fastest, unless that is binary. A
+/// rank combines the buffers of its children after the last one has arrived.
+std::vector<std::string> kary_variants(const CandidateRequest& request) {
+    constexpr Rank kMost = 16;
+    const auto time = [&](Rank k) {
+        std::int64_t levels = 0;
+        for (std::int64_t reached = 1, last = 1; reached < request.size; ++levels)
+            reached += last *= k;
+        return levels * (request.issue_ps + request.send_bytes_ps + request.latency_ps +
+                         k * request.receive_ps);
+    };
+    Rank best = 2;
+    for (Rank k = 3; k <= std::min(kMost, request.size - 1); ++k)
+        if (time(k) < time(best)) best = k;
+    if (best == 2) return {};
+    return {fmt::format("kary:k={}", best)};
 }
 
 struct TreeEntry {
@@ -175,6 +193,7 @@ Algorithm entry(std::string_view collective, std::string_view name,
         algorithm.variants = [reduces](const CandidateRequest& request) {
             return logp_variants(request, reduces);
         };
+    if (name == "kary" && reduces) algorithm.variants = &kary_variants;
     algorithm.generate = [=, named = found.tree](const AlgorithmSpec& spec,
                                                  const GenerateRequest& request) {
         const Tree tree = named(spec, request.size);

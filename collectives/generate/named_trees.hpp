@@ -68,12 +68,18 @@ inline Tree logp_tree(const AlgorithmSpec& spec, Rank size) {
     }
     return patterns::logp_tree(size, costs);
 }
-inline Tree block_tree(const AlgorithmSpec& spec, Rank size) {
+inline Tree block_tree(const AlgorithmSpec& spec, Rank size, bool gathers) {
     patterns::LogGP costs;
     WEFT_TRY(read_cost(spec, "latency", costs.latency, 0));
     WEFT_TRY(read_cost(spec, "overhead", costs.overhead, 0));
     WEFT_TRY(read_cost(spec, "block", costs.block, 0));
-    return patterns::block_tree(size, costs);
+    return patterns::block_tree(size, costs, gathers);
+}
+inline Tree scatter_tree(const AlgorithmSpec& spec, Rank size) {
+    return block_tree(spec, size, false);
+}
+inline Tree gather_tree(const AlgorithmSpec& spec, Rank size) {
+    return block_tree(spec, size, true);
 }
 
 inline constexpr Parameter kTreeParameter{

@@ -46,7 +46,7 @@ namespace weft::collectives {
         if (collective == "alltoall")
             blocks = (rounds - 1) * (request.size - request.size / radix) + request.size -
                      request.size / (last + 1);
-        return rounds * (request.stage.latency + request.receive_ps) + messages * request.issue_ps +
+        return rounds * (request.latency_ps + request.receive_ps) + messages * request.issue_ps +
                blocks * request.buffer_ps;
     };
     Rank best = 2;

@@ -78,7 +78,10 @@ struct Composed {
     std::string_view net_default = "binomial";
     std::string_view net_tries = "(flat)";   ///< values that tests try
     std::string_view net_variants = "flat";  ///< specs of `net` worth a prediction
-    std::string_view down = "";  ///< collective that distributes the result on a node, if any
+    std::string_view net_fitted = "";        ///< algorithms of `net` whose parameters fit the costs
+    std::string_view node_fitted = "";  ///< algorithm of `node` on large nodes, with each of these
+    /// Collective that distributes the result on a node; may be empty.
+    std::string_view down = "";
     std::span<const PartCall> calls = {};  ///< in their order; empty for scans
     std::string_view node_default = "flat";
     std::string_view node_large = "binomial";  ///< tried if a node has over 4 ranks
@@ -165,12 +168,15 @@ constexpr std::array<Composed, 11> kEntries{{
      .node_tries = "(binomial),(double-tree)",
      .net_tries = "(flat),(scatter-allgather)",
      .net_variants = "flat,scatter-allgather",
+     .net_fitted = "logp-optimal,circulant",
+     .node_fitted = "logp-optimal",
      .calls = calls::kBroadcast},
     {.collective = "reduce",
      .summary = "each node reduces to one rank, and these ranks reduce to the root",
      .node = {"reduce"},
      .node_help = "a reduce on the node",
      .net_tries = "(flat),(kary:k=3)",
+     .net_fitted = "logp-optimal,circulant",
      .calls = calls::kReduce},
     {.collective = "allreduce",
      .summary = "each node reduces to one rank; these ranks allreduce, then broadcast",
@@ -180,6 +186,7 @@ constexpr std::array<Composed, 11> kEntries{{
      .net_default = "recursive-doubling",
      .net_tries = "(ring),(reduce-broadcast),(double-tree)",
      .net_variants = "reduce-broadcast,ring",
+     .net_fitted = "multiplying",
      .down = "broadcast",
      .calls = calls::kAllreduce},
     {.collective = "gather",
@@ -423,14 +430,41 @@ Properties properties_for(const Composed& entry, const AlgorithmSpec& spec) {
     return properties;
 }
 
-/// Returns specs with each algorithm of net_variants; on large nodes also with node_large.
+/// Returns the request of a call among the leaders, or of a broadcast `within` the largest node.
+CandidateRequest request_of_part(CandidateRequest request, bool within) {
+    request.size = within ? request.layout.most() : request.layout.nodes();
+    request.ranks_per_node = 0;
+    if (!within) return request;
+    request.latency_ps = request.local_stage.latency;
+    request.issue_ps = request.local_stage.message;
+    request.send_bytes_ps = request.receive_ps = 0;
+    return request;
+}
+/// Returns the first spec that an algorithm tries for a request, or "".
+std::string first_variant(std::string_view collective, std::string_view name,
+                          const CandidateRequest& request) {
+    if (name.empty()) return {};
+    const auto found = std::ranges::find(algorithms_of(collective), name, &Algorithm::name);
+    const auto specs = found->variants(request);
+    return specs.empty() ? "" : specs.front();
+}
+
+/// Returns specs with trees for large nodes, and with other algorithms for the network.
 std::vector<std::string> variants_of(const Composed& entry, const CandidateRequest& request) {
     std::vector<std::string> specs;
-    for (const std::string_view net : base::split_list(entry.net_variants)) {
+    const auto add = [&](std::string_view node, std::string_view net) {
         specs.push_back(fmt::format("hierarchical:net=({})", net));
-        if (request.layout.most() > 4)
-            specs.push_back(fmt::format("hierarchical:node=({}),net=({})", entry.node_large, net));
-    }
+        if (request.layout.most() > 4 && !node.empty())
+            specs.push_back(fmt::format("hierarchical:node=({}),net=({})", node, net));
+    };
+    for (const auto net : base::split_list(entry.net_variants)) add(entry.node_large, net);
+    const auto on_node =
+        first_variant(entry.collective, entry.node_fitted, request_of_part(request, true));
+    const auto leaders = request_of_part(request, false);
+    for (const auto net : base::split_list(entry.net_fitted))
+        if (const auto fitted = first_variant(entry.net_collective(), net, leaders);
+            !fitted.empty())
+            add(on_node, fitted);
     return specs;
 }
 

@@ -137,10 +137,11 @@ RangeTree logp_tree(Rank size, LogP costs) {
         .children_max = at_most(last < 0 ? 0 : last / step + 1, size)};
 }
 
-RangeTree block_tree(Rank size, LogGP costs) {
+RangeTree block_tree(Rank size, LogGP costs, bool gathers) {
     // The root of n nodes first sends the blocks of the last part[n] nodes, then serves the others
     // as the root of n - part[n] nodes. A longer first message delays its receiver, but leaves less
-    // work to the root, so the best length does not decrease with n.
+    // work to the root, so the best length does not decrease with n. A gather is the reverse: the
+    // root receives the last part[n] blocks last.
     std::vector<std::int64_t> time{0, 0};
     auto part = std::make_shared<std::vector<Rank>>(std::vector<Rank>{0, 0});
     std::vector<Rank> children{0, 0};  // number of children of the root of n nodes
@@ -148,11 +149,13 @@ RangeTree block_tree(Rank size, LogGP costs) {
     const auto at = [](Rank index) { return static_cast<std::size_t>(index); };
     Rank best = 1;
     for (Rank nodes = 2; nodes <= size; ++nodes) {
-        const auto time_with = [&](Rank sent) {  // blocks in the root's first message
-            const std::int64_t busy = costs.overhead + sent * costs.block;
-            return busy + std::max(time[at(nodes - sent)],
-                                   costs.latency + costs.overhead + time[at(sent)]);
-        };
+        const auto time_with =
+            [&](Rank sent) {  // blocks in the root's message with the first child
+                const std::int64_t bytes = sent * costs.block;
+                return costs.overhead + (gathers ? 0 : bytes) +
+                       std::max(time[at(nodes - sent)], (gathers ? bytes : 0) + costs.latency +
+                                                            costs.overhead + time[at(sent)]);
+            };
         while (best + 1 < nodes && time_with(best + 1) <= time_with(best)) ++best;
         time.push_back(time_with(best));
         part->push_back(best);

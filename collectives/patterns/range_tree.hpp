@@ -86,7 +86,9 @@ struct LogGP {
 };
 /// Returns the tree along which the blocks of all nodes reach them earliest, if each node gets the
 /// blocks of its subtree in one message. Takes time and memory proportional to `size`.
-[[nodiscard]] RangeTree block_tree(Rank size, LogGP costs);
+/// `gathers`: the tree along which the root receives all blocks earliest. The parent is then busy
+/// for `overhead` with each message, and the child for its blocks.
+[[nodiscard]] RangeTree block_tree(Rank size, LogGP costs, bool gathers = false);
 
 /// Returns the same tree with children in the order of their ranges.
 [[nodiscard]] RangeTree in_rank_order(RangeTree tree);

@@ -20,7 +20,7 @@ class Prediction {
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
                const BufferSize& buffer);
 
-    /// Returns a time from the programs of very few ranks, assumed to be at most kRoughFactor times
+    /// Returns a time from the programs of very few ranks, assumed to be at most rough_factor() times
     /// the full prediction. Returns 0 for small teams. If a rank alone needs more than `cutoff`,
     /// returns a lower bound above `cutoff`. Fails if the algorithm does not support the size.
     [[nodiscard]] base::Result<Time> rough(Time cutoff);
@@ -44,7 +44,13 @@ class Prediction {
     /// Returns the number of steps that full() and brief() have read since the last call.
     [[nodiscard]] std::size_t take_steps() { return std::exchange(steps_, 0); }
 
-    static constexpr Time kRoughFactor = 2;
+    /// Returns the factor of rough(). It is larger for scans over nodes: the first rank of a node
+    /// awaits other nodes in all rounds, and seems to be late in each of them.
+    [[nodiscard]] Time rough_factor() {
+        const auto& first = programs_.of(0);
+        const bool scans = first.ok() && !first->synchronizing && first->root == kNoRank;
+        return models_.far && scans ? 3 : 2;
+    }
 
   private:
     [[nodiscard]] Time least_time(const Program& program) const;

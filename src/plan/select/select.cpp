@@ -147,12 +147,12 @@ class Search {
         for (const Candidate& candidate : candidates) {
             if (scope == Scope::chosen && !fulfils(candidate, needs)) continue;
             auto prediction = std::make_unique<Prediction>(machine, size, candidate, buffer);
-            const auto rough = prediction->rough(least_rough / 2 * 3 * Prediction::kRoughFactor);
+            const auto rough = prediction->rough(least_rough / 2 * 3 * prediction->rough_factor());
             if (!rough) continue;  // does not support the team size
             if (*rough > 0 && fulfils(candidate, needs))
                 least_rough = std::min(least_rough, *rough);
-            all_.push_back(
-                {&candidate, std::move(prediction), *rough, *rough / Prediction::kRoughFactor});
+            const Time bound = *rough / prediction->rough_factor();
+            all_.push_back({&candidate, std::move(prediction), *rough, bound});
         }
         for (Contender& each : all_)
             if (fulfils(*each.candidate, needs)) open_.push_back(&each);

@@ -14,6 +14,7 @@
 #include "collectives/transfer.hpp"
 #include "collectives/v_collective.hpp"
 #include "link/fabric/profile.hpp"
+#include "plan/select/put_models.hpp"
 #include "run/bind/bind.hpp"
 #include "run/job/layout.hpp"
 
@@ -125,19 +126,41 @@ Rank ranks_per_node(const std::vector<Rank>& node_of) {
     return static_cast<Rank>(per_node);
 }
 
+/// Returns the costs of a stage. If ranks share no processor, a rank receives a message of the
+/// stage while its peers send the next one.
+collectives::StageCost stage_of(const plan::Machine& machine, const plan::PutCost& put,
+                                std::uint64_t bytes) {
+    const auto time_of = [bytes](std::int64_t byte_fs) {
+        return plan::to_time(static_cast<std::int64_t>(bytes) * byte_fs);
+    };
+    const plan::Time send =
+        put.issue + (bytes > machine.cell_bytes ? put.slot : 0) + time_of(put.byte_fs);
+    const plan::Time overlapped = machine.oversubscribed() ? 0 : std::min(send, put.receive);
+    return {.latency = plan::latency_of(machine, put) + overlapped,
+            .message =
+                send + put.receive - overlapped + machine.reduce + time_of(machine.reduce_byte_fs)};
+}
+
 collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size,
                                          const CallClass& call) {
     const Rank per_node = ranks_per_node(machine.node_of);
     const bool far = !machine.node_of.empty() && per_node != size;
-    const plan::PutCost& put = far ? machine.far : machine.near;
+    const plan::Layout layout = layout_of(machine, size);
+    plan::PutCost local = machine.near;
+    plan::PutCost put = far ? machine.far : machine.near;
+    if (layout.nodes() > 1 && layout.most() > 1) {  // senders pay the difference (put_models.cpp)
+        const plan::Time received = std::min(local.receive, put.receive);
+        for (plan::PutCost* const cost : {&local, &put}) {
+            cost->issue += cost->receive - received;
+            cost->receive = received;
+        }
+    }
     const std::uint64_t bytes = call.elements * call.element_bytes;
     const std::uint64_t elements =
         collectives::contract(call.collective).vector_elements(size, call.elements);
     const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
     const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
-    const plan::Time latency =
-        put.latency +
-        (machine.oversubscribed() ? put.turn * machine.host_ranks / machine.host_processors : 0);
+    const plan::Time latency = plan::latency_of(machine, put);
     const auto time_of = [bytes](std::int64_t byte_fs) {
         return plan::to_time(static_cast<std::int64_t>(bytes) * byte_fs);
     };
@@ -147,7 +170,9 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
     const plan::Time buffer = time_of(put.byte_fs + machine.reduce_byte_fs);
     return {.size = size,
             .ranks_per_node = per_node,
-            .stage = {.latency = latency, .message = message + buffer},
+            .stage = stage_of(machine, put, bytes),
+            .local_stage = stage_of(machine, local, bytes),
+            .latency_ps = latency,
             .put_ps = latency + message,
             .buffer_ps = buffer,
             .combine_ps = overlaps ? time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
@@ -155,10 +180,10 @@ collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size
             .send_bytes_ps = time_of(put.byte_fs),
             .receive_ps =
                 put.receive + (reduces ? machine.reduce + time_of(machine.reduce_byte_fs) : 0),
-            .layout = layout_of(machine, size),
+            .layout = layout,
             .direct = machine.direct && is_long,
             .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
-                               can_deliver_directly(machine, layout_of(machine, size))};
+                               can_deliver_directly(machine, layout)};
 }
 
 std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,

@@ -145,6 +145,8 @@ class CostQuestion {
         auto specs = collectives::candidate_specs(question_.collective,
                                                   {.size = size,
                                                    .stage = stage_cost(),
+                                                   .local_stage = stage_cost(),
+                                                   .latency_ps = stage_cost().latency,
                                                    .put_ps = put_cost(),
                                                    .buffer_ps = stage_cost().message,
                                                    .layout = question_.request.layout});

@@ -9,6 +9,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <ranges>
 
 #include "collectives/patterns/range_tree.hpp"
 #include "plan/schedule/step.hpp"
@@ -284,15 +285,20 @@ TEST(TreeProof, TheLogpTreeTakesTheMinimalTime) {
 }
 
 /// Returns, by number of ranks up to `size`, the least time under LogGP in which all ranks get
-/// their blocks. Tries all numbers of blocks that the root may send first.
-std::vector<std::int64_t> least_times_of_blocks(Rank size, std::int64_t latency,
-                                                std::int64_t overhead, std::int64_t block) {
+/// their blocks. Tries all numbers of blocks that the root may send first. `gathers`: the root gets
+/// the blocks of all ranks, and may receive any number of them last.
+std::vector<std::int64_t> least_times_of_blocks(Rank size, patterns::LogGP costs, bool gathers) {
+    const auto [latency, overhead, block] = costs;
     std::vector<std::int64_t> times{0, 0};
     for (std::size_t n = 2; n <= static_cast<std::size_t>(size); ++n) {
         std::int64_t least = std::numeric_limits<std::int64_t>::max();
-        for (std::size_t m = 1; m < n; ++m)
-            least = std::min(least, overhead + static_cast<std::int64_t>(m) * block +
-                                        std::max(times[n - m], latency + overhead + times[m]));
+        for (std::size_t m = 1; m < n; ++m) {
+            const auto bytes = static_cast<std::int64_t>(m) * block;
+            const std::int64_t subtree = latency + overhead + times[m];
+            const std::int64_t time = gathers ? std::max(times[n - m], bytes + subtree)
+                                              : bytes + std::max(times[n - m], subtree);
+            least = std::min(least, overhead + time);
+        }
         times.push_back(least);
     }
     return times;
@@ -304,11 +310,13 @@ TEST(TreeProof, TheLoggpTreeTakesTheMinimalTime) {
     };
     for (const Case c :
          {Case{6, 2, 1}, Case{50, 2, 0}, Case{1, 1, 9}, Case{30, 5, 3}, Case{0, 0, 1}}) {
-        const auto least = least_times_of_blocks(64, c.latency, c.overhead, c.block);
+        const patterns::LogGP costs{c.latency, c.overhead, c.block};
+        const auto least = least_times_of_blocks(64, costs, false);
+        const auto least_gather = least_times_of_blocks(64, costs, true);
         const auto spec = *parse_spec(fmt::format("loggp-optimal:latency={},overhead={},block={}",
                                                   c.latency, c.overhead, c.block));
         for (Rank size = 1; size <= 64; ++size) {
-            const auto tree = patterns::block_tree(size, {c.latency, c.overhead, c.block});
+            const auto tree = patterns::block_tree(size, costs);
             // The time at which the last rank has its block.
             const std::function<std::int64_t(Rank)> time = [&](Rank nodes) {
                 std::int64_t now = 0, last = 0;
@@ -319,6 +327,16 @@ TEST(TreeProof, TheLoggpTreeTakesTheMinimalTime) {
                 return last;
             };
             EXPECT_EQ(time(size), least[static_cast<std::size_t>(size)]) << size;
+            const auto gather = patterns::block_tree(size, costs, true);
+            // The time at which the root has received all blocks.
+            const std::function<std::int64_t(Rank)> gather_time = [&](Rank nodes) {
+                std::int64_t now = 0;
+                for (const patterns::Branch& branch : std::views::reverse(gather.branches(nodes)))
+                    now = c.overhead + std::max(now, gather_time(branch.size) + c.overhead +
+                                                         branch.size * c.block + c.latency);
+                return now;
+            };
+            EXPECT_EQ(gather_time(size), least_gather[static_cast<std::size_t>(size)]) << size;
             for (const char* collective : {"scatter", "gather"}) {
                 const auto verdict = prove(
                     collective, spec,
@@ -329,7 +347,7 @@ TEST(TreeProof, TheLoggpTreeTakesTheMinimalTime) {
         }
     }
     // Two messages of 2 + 1, then the latency of 6 and the receiver's overhead of 2.
-    EXPECT_EQ(least_times_of_blocks(3, 6, 2, 1).back(), 14);
+    EXPECT_EQ(least_times_of_blocks(3, {6, 2, 1}, false).back(), 14);
 }
 
 TEST(TreeProof, TheProgramOfOneRankOfAMillionIsSmall) {
