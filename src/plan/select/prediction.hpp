@@ -20,9 +20,10 @@ class Prediction {
     Prediction(const Machine& machine, Rank size, const Candidate& candidate,
                const BufferSize& buffer);
 
-    /// Returns a time from the programs of very few ranks, assumed to be at most rough_factor() times
-    /// the full prediction. Returns 0 for small teams. If a rank alone needs more than `cutoff`,
-    /// returns a lower bound above `cutoff`. Fails if the algorithm does not support the size.
+    /// Returns a time from the programs of very few ranks, assumed to be at most rough_factor()
+    /// times the full prediction. Returns 0 for small teams. If a rank alone needs more than
+    /// `cutoff`, returns a lower bound above `cutoff`. Fails if the algorithm does not support the
+    /// size.
     [[nodiscard]] base::Result<Time> rough(Time cutoff);
     /// Returns the prediction from a sample of about `steps` steps. Times above `cutoff` are only
     /// lower bounds.
