@@ -45,10 +45,10 @@ TEST(Candidates, TreesAreOptimalForTheMachine) {
 }
 
 TEST(Candidates, PiecesBalanceBytesMessagesAndCredits) {
-    EXPECT_EQ(chosen("broadcast", 61, 65536), "circulant");
-    EXPECT_EQ(chosen("broadcast", 61, 1 << 20), "double-tree:segments=16");
-    EXPECT_EQ(chosen("reduce", 61, 65536), "double-tree:segments=4");
-    EXPECT_EQ(chosen("reduce", 67, 1 << 20), "circulant:segments=4");
+    EXPECT_EQ(chosen("broadcast", 61, 65536), "circulant:blocks=4,segments=3");
+    EXPECT_EQ(chosen("broadcast", 61, 1 << 20), "circulant:blocks=15,segments=3");
+    EXPECT_EQ(chosen("reduce", 61, 65536), "circulant:blocks=4,segments=3");
+    EXPECT_EQ(chosen("reduce", 67, 1 << 20), "circulant:blocks=18,segments=2");
 }
 
 TEST(Candidates, ExchangesAreCutIntoSegments) {
