@@ -149,6 +149,15 @@ Result<weft_request*> Context::add_request(CallRequest request) {
     return reinterpret_cast<weft_request*>(handle);
 }
 
+run::Team* Context::look_up_team(const weft_team* handle) {
+    const HandleEntry* const entry = find(handle, HandleKind::team);
+    if (entry == nullptr || runtime_->messages().in_handler()) return nullptr;
+    if (threads_) return entry->team;
+    last_handle_ = handle;
+    last_stream_ = entry->stream;
+    return last_team_ = entry->team;
+}
+
 void Context::set_external(void (*function)(void* argument), void* argument) {
     external_ = function;
     external_argument_ = argument;

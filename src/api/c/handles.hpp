@@ -167,12 +167,7 @@ class Context {
     [[nodiscard]] run::Team* team_of(const weft_team* handle) {
         if (handle == last_handle_) [[likely]]
             return last_team_;
-        const HandleEntry* const entry = find(handle, HandleKind::team);
-        if (entry == nullptr || runtime_->messages().in_handler()) return nullptr;
-        if (threads_) return entry->team;
-        last_handle_ = handle;
-        last_stream_ = entry->stream;
-        return last_team_ = entry->team;
+        return look_up_team(handle);
     }
     void forget_last() noexcept {
         if (!threads_) last_handle_ = nullptr;
@@ -205,6 +200,8 @@ class Context {
     void remove_contexts_of(const run::Team& team);
 
   private:
+    /// Returns the team of a handle that is not last_handle_, or nullptr: see team_of().
+    [[nodiscard]] run::Team* look_up_team(const weft_team* handle);
     static constexpr std::uint32_t kUsesMask = (1U << kUseBits) - 1;
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/job/measured_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -36,6 +38,8 @@ base::Result<json> object_of(std::string_view text, std::string_view schema) {
 
 /// Returns a value that is neither a list nor an object, as text.
 std::string text_of(const json& value) {
+    if (value.is_number_float())
+        return fmt::format("{}", value.get<double>());  // the shortest form
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 

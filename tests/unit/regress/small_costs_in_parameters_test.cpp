@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: `weft fit` wrote a cost of 0.000083 ns a byte as 8.3e-05, and no command could read the
-// file: "is not a number of nanoseconds". Method: costs of different sizes are rounded, written and
-// read.
+// file: "is not a number of nanoseconds". A cost of 0.000649 in a JSON file was refused, because the
+// JSON library prints it as 0.0006489999999999999. Method: costs of different sizes are rounded,
+// written and read, also in JSON.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/units.hpp"
+#include "run/job/measured_files.hpp"
 #include "tools/lab/cost/parameters.hpp"
 
 namespace weft::lab {
@@ -20,6 +22,15 @@ TEST(SmallCostsInParameters, SmallCostsAreReadBack) {
         const auto read = base::parse_nanoseconds_per_byte(fmt::format("{}", kept));
         ASSERT_TRUE(read.ok()) << cost;
         EXPECT_NEAR(static_cast<double>(*read), kept * 1e6, 0.5) << cost;
+    }
+}
+
+TEST(SmallCostsInParameters, JsonCostsWithSixDigitsAreRead) {
+    for (int millionths = 100; millionths < 100'000; millionths += 3) {
+        const auto text =
+            fmt::format(R"({{"parameters": {{"cold_ns_per_byte": {:.6f}}}}})", millionths * 1e-6);
+        const auto costs = run::parse_costs(text);
+        ASSERT_TRUE(costs.ok()) << text << ": " << costs.failure().text;
     }
 }
 
