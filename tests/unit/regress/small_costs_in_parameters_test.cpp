@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bug: `weft fit` wrote a cost of 0.000083 ns a byte as 8.3e-05, and no command could read the
-// file: "is not a number of nanoseconds". A cost of 0.000649 in a JSON file was refused, because the
-// JSON library prints it as 0.0006489999999999999. Method: costs of different sizes are rounded,
-// written and read, also in JSON.
+// file: "is not a number of nanoseconds". A cost of 0.000649 in a JSON file was refused, because
+// the JSON library prints it as 0.0006489999999999999. Method: costs of different sizes are
+// rounded, written and read, also in JSON.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
