@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """huang - figures of "PiP-MColl: Process-in-Process-based multi-object collectives"."""
 import math
+import re
 from collections import namedtuple
 
 from figure import Figure, Made, PUBLISHED
@@ -17,10 +18,13 @@ Timed = namedtuple("Timed", "algorithm us")
 
 def kind_of(algorithm):
     """Returns the kind of an algorithm. multi-object: several ranks of a node use the network; single-object: one rank
-    of each node does; flat: nodes are ignored."""
+    of each node does; flat: nodes are ignored; fitted: like single-object, with a schedule of stages between nodes that
+    fits their costs, which the paper's libraries do not have."""
     if algorithm.startswith("multi-object"):
         return "multi-object"
-    return "single-object" if algorithm.startswith("hierarchical") else "flat"
+    if not algorithm.startswith("hierarchical"):
+        return "flat"
+    return "fitted" if re.search(r"net=\(a\d", algorithm) else "single-object"
 
 
 def predicted(weft, cells):

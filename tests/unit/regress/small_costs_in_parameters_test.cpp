@@ -27,8 +27,9 @@ TEST(SmallCostsInParameters, SmallCostsAreReadBack) {
 
 TEST(SmallCostsInParameters, JsonCostsWithSixDigitsAreRead) {
     for (int millionths = 100; millionths < 100'000; millionths += 3) {
-        const auto text =
-            fmt::format(R"({{"parameters": {{"cold_ns_per_byte": {:.6f}}}}})", millionths * 1e-6);
+        const auto text = fmt::format(
+            R"({{"schema": "weft-parameters-1", "parameters": {{"cold_ns_per_byte": {:.6f}}}}})",
+            millionths * 1e-6);
         const auto costs = run::parse_costs(text);
         ASSERT_TRUE(costs.ok()) << text << ": " << costs.failure().text;
     }
