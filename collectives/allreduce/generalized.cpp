@@ -5,7 +5,7 @@
 // Idea     Rank p holds a partial result of each block p + k, where k runs over the elements of a
 //          group on the ranks. A step halves the number N of elements along one axis of the group.
 //          A rank adds the upper half of its blocks to the lower half of the rank N/2 away. If N is
-//          odd, nothing is added to block k = 0 in that step. From then on the parts of this block
+//          odd, block k = 0 stays as it is in that step. From then on the parts of this block
 //          (*lead*) and of the others (*regular*) come from different ranks. After all steps each
 //          rank has one block of the result, and the steps are repeated backwards to distribute the
 //          blocks. To leave out the last r steps of the distribution, each rank fully reduces all

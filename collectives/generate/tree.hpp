@@ -9,7 +9,7 @@
 //          puts are equal (kShared). In a loop each slot has two copies. A rank gives a credit
 //          when it has emptied a slot. The parent waits for the credit of segment s - 2 before it
 //          puts segment s. Each child has its own number for credits, from `first_credit` on, so
-//          each number has one writer. With into=vector there is no pipeline, and each child
+//          each number has one writer. Calls with into=vector are not pipelined: each child
 //          exposes its buffer once, by a number of its own.
 #pragma once
 

@@ -31,8 +31,8 @@ struct Optimum {
     ScheduleFamily family = ScheduleFamily::factored;
     std::int64_t cost = 0;
     std::int64_t factored = 0;  ///< cost of the best factored schedule
-    /// Costs of the best split and the best merge; nullopt if none is cheaper than the schedules
-    /// that find() tries before it (factored, then merges, then splits).
+    /// Costs of the best split and the best merge; nullopt unless cheaper than all schedules that
+    /// find() tries before (factored, then merges, then splits).
     std::optional<std::int64_t> split;
     std::optional<std::int64_t> merged;
 };

@@ -112,7 +112,7 @@ Result<weft_near*> Context::allocate_view() {
 }
 
 Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
-    // With fewer freed entries none is reused, so that use counts wrap around later.
+    // Entries are reused only when many are free, so that their use counts wrap around later.
     constexpr std::size_t kUnusedMin = 64;
     std::size_t index = entries_.load(std::memory_order_relaxed);
     if (unused_.size() > kUnusedMin) {

@@ -139,8 +139,8 @@ Why PreparedCall::alltoall(const RankBlocks& in, const RankBlocks& out) {
 
 // --- neighbors -----------------------------------------------------------------------------------
 
-/// Compares the arguments of a blocking call with those of the last one, whose preparation this
-/// object then still has. If they differ, discards it.
+/// Returns true if a blocking call has the arguments of the last one. Its preparation then still
+/// holds. Otherwise discards the preparation.
 bool PreparedCall::repeats(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out) {
     if (form_ != Form::blocking) return false;
     given_arguments_.clear();

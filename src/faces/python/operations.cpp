@@ -25,7 +25,7 @@ weft_op OperationObject::for_elements_of(const BufferView& buffer, py::handle ob
     const weft_type type = buffer.type();
     if (const auto found = typed_.find(type); found != typed_.end()) return found->second->op;
     if (type == WEFT_BFLOAT16)
-        refuse("op: there is no numpy type for bfloat16, expected an operation such as weft.SUM");
+        refuse("op: no numpy type for bfloat16, expected an operation such as weft.SUM");
     auto made = std::make_unique<TypedOperation>(
         TypedOperation{this, dtype_of(object), weft_type_size(type), WEFT_OP_NONE});
     if (weft_op_create(&combine, made.get(), commutative_ ? 1 : 0, &made->op) != WEFT_OK)

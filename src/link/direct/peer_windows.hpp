@@ -7,8 +7,9 @@
 //          object. The window of an object that cannot be mapped is empty and is not retried.
 // Holds    The table has at most kWindowsMax windows; only its constructor allocates. In a full
 //          table, a new object evicts the least recently used one. Ranks often use objects in a
-//          cycle, where the evicted object is needed next. So the kernel first copies, until its
-//          copies have cost as much as mapping both (ski rental, as in seen_buffers.hpp).
+//          cycle, where the evicted object is needed next. So the kernel copies first, until the
+//          cost of its copies reaches the cost of mapping both (ski rental, as in
+//          seen_buffers.hpp).
 // Why      The name, size, user and seals of an opened object are checked, so that an error of a
 //          peer cannot make this rank map another file or cause SIGBUS.
 #pragma once

@@ -73,7 +73,8 @@ class Fuser {
         const auto is = [&](std::size_t at, FusedKind kind) {
             return at < fused_.steps.size() && fused_.steps[at].kind == kind;
         };
-        return !bound_.bulk && fused_.scratch_bytes == 0 &&  // so no step has a salt
+        // Flags of an exchange have no salt. Only pairwise programs have salts, and these are bulk.
+        return !bound_.bulk && fused_.scratch_bytes == 0 &&
                (is(0, FusedKind::raise) || is(0, FusedKind::send)) && is(1, FusedKind::await) &&
                (is(2, FusedKind::end) || (is(2, FusedKind::combine) && is(3, FusedKind::end)));
     }

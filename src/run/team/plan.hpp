@@ -141,7 +141,7 @@ using MakeProgram =
                                                               const BindOptions& options);
 
 /// Returns the least size of a message, in bytes, that is faster read in place than copied to and
-/// from a put target; the largest integer if there is none. Equal on all ranks.
+/// from a put target, or the largest integer if no size is. Equal on all ranks.
 [[nodiscard]] std::uint64_t mapped_bytes_min(const plan::Machine& machine);
 
 }  // namespace weft::run

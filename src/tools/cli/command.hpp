@@ -52,7 +52,7 @@ void write_file(const char* option, const std::string& path, const std::string& 
 void replace_file(const char* option, const std::string& path, const std::string& text);
 
 /// Adds a command. run(arguments) is called after parsing and returns the exit status. The
-/// arguments exist as long as the command. speaker: start of its messages.
+/// command owns the arguments. speaker: start of its messages.
 template <class Arguments>
 [[nodiscard]] std::pair<CLI::App*, Arguments*> add_command(
     CLI::App& app, const char* name, const char* summary,

@@ -37,7 +37,7 @@ def unwrap(future):
 class Work(BaseWork):
     """A collective call of a group. Keeps its tensors until it is complete."""
 
-    # Of a call that is complete at once, only `tensors` is set.
+    # A call that is complete at once sets only `tensors`.
     group = request = tensors = finish = opts = name = driving = error = promise = future = since = gone_since = None
     done, source = True, -1
 
