@@ -165,7 +165,8 @@ FIGURES = (
            "rank of the large reduce-scatter exchanges data with N / P nodes, not with P - 1.", formulas),
     Figure("huang-stated", "Section IV: stated speed-ups",
            "Gains over the fastest of three libraries, such as 65 % for scatter of 256 bytes.",
-           "weft's best single-object (hierarchical) and flat algorithms take the place of the libraries. Message rate "
+           "weft's best single-object (hierarchical) and flat algorithms take the place of the libraries, except "
+           "hierarchies with a schedule that fits the costs between nodes. Message rate "
            "and bandwidth are those of the paper's NIC; the cost of a put is assumed (`published/huang_machine.txt`). "
            "Below 8 KiB, single-object algorithms put the whole result to each local peer, so their allgather is slow up "
            "to 4 KiB, where the paper's gain already shrinks.", stated),

@@ -41,9 +41,8 @@ Result<Context*> find_context(const void* handle, std::string_view what,
         return fail(Status::argument,
                     "called from the function passed to weft_on_progress(), which must not "
                     "use the runtime");
-    if (permitted == Callers::program && head.context->runtime().messages().in_handler())
-        return fail(Status::argument,
-                    "called from a handler of active messages, which may only send messages");
+    if (permitted == Callers::program)
+        WEFT_TRY(head.context->runtime().messages().refuse_handlers());
     return head.context;
 }
 

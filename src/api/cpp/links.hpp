@@ -75,9 +75,7 @@ inline void refuse_forks() {
 /// Like team_of(). Also throws an Error in a handler of active messages, which may not wait.
 [[nodiscard]] inline run::Team& team_for_call(const std::shared_ptr<TeamLink>& link) {
     run::Team& team = team_of(link);
-    if (link->owner->messages().in_handler()) [[unlikely]]
-        throw Error(Status::argument,
-                    "called from a handler of active messages, which may only send messages");
+    succeed(link->owner->messages().refuse_handlers());
     return team;
 }
 

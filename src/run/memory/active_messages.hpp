@@ -50,6 +50,13 @@ class ActiveMessages {
         return handler_thread != nullptr &&
                handler_thread->load(std::memory_order_relaxed) == std::this_thread::get_id();
     }
+    /// Fails if a handler calls, which may only send messages.
+    [[nodiscard]] base::Result<void> refuse_handlers() const {
+        if (!in_handler()) [[likely]]
+            return {};
+        return base::fail(Status::argument,
+                          "called from a handler of active messages, which may only send messages");
+    }
     /// Returns the largest number of bytes of a message.
     [[nodiscard]] std::size_t bytes_max() const { return area_.bytes_max(); }
     /// Waits until all queued messages have been sent. Drops messages to dead ranks.
