@@ -132,7 +132,7 @@ class Run {
         const Program& program = *state.program;
         if (std::string wrong = malformed(program); !wrong.empty()) return fail(std::move(wrong));
         if (!header_) set_header(program);
-        const std::string_view field = unlike(program, *header_);
+        const std::string_view field = differing_field(program, *header_);
         if (!field.empty() || program.rank != rank || program.size != input_.ranks)
             return fail(fmt::format("rank {}: header field '{}' differs from rank 0", rank,
                                     field.empty() ? "rank" : field));

@@ -7,8 +7,8 @@
 //          sends is faster than its receivers, so the slowest rank counts. All libraries use this
 //          loop, because times of different loops cannot be compared.
 // Holds    Every decision (calls per batch, when to stop) depends on values that reduce_max() has
-//          made equal on all ranks. The subject communicates only in call(), synchronize() and
-//          reduce_max().
+//          made equal on all ranks. The subject communicates only in call(), synchronize(),
+//          reduce_max() and sum().
 // Next     statistics.hpp for the summary; ping_pong.hpp for the reference time printed with it.
 #pragma once
 

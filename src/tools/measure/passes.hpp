@@ -27,7 +27,7 @@ namespace weft::lab {
 struct Pass {
     /// Times from a store of a flag to its detection by another rank; empty if not measured.
     std::vector<double> flags_ns;
-    // Costs by which passes are compared; empty if not measured.
+    // Costs by which passes are compared (copies_ns is only reported); empty if not measured.
     std::optional<double> near_ns;    ///< message to a local rank
     std::optional<double> far_ns;     ///< message to a remote rank
     std::optional<double> copies_ns;  ///< call in which two ranks copy from one buffer

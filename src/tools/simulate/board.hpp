@@ -35,7 +35,7 @@ class Board {
     }
 
     void set(Rank rank, std::uint32_t key, Time time) {
-        make_room(time);
+        widen_for(time);
         const std::uint64_t at = index_of(rank, key);
         if (narrow_)
             narrow_[at] = static_cast<Narrow>(time + 1);
@@ -53,8 +53,8 @@ class Board {
         return found == sparse_.end() ? -1 : found->second - 1;
     }
 
-    /// Widens the entries to 64 bits if `time` does not fit 32 bits.
-    void make_room(Time time) {
+    /// Widens the entries to 64 bits if `time` does not fit into 32 bits.
+    void widen_for(Time time) {
         if (narrow_ && time >= std::numeric_limits<Narrow>::max()) widen();
     }
     [[nodiscard]] bool dense() const { return narrow_ || wide_; }

@@ -20,7 +20,7 @@ enum class Contention : std::uint8_t {
 /// Describes where messages queue.
 struct Queueing {
     Contention contention = Contention::none;
-    /// Routes of messages: the topology of inputs.network if that is set. Its latency is not used.
+    /// Routes of messages; the latency is not used. Equal to inputs.network if that is set.
     Topology topology{0};
 };
 

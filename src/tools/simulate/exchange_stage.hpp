@@ -46,8 +46,8 @@ struct StageCosts {
     }
 };
 
-/// The exchange of one group. `clocks` has its members first, then its remainders. Reuse an object
-/// for all groups of a stage, which keeps its memory.
+/// The exchange of one group. `clocks` has its members first, then its remainders. Use one object
+/// for all groups of a stage, to reuse memory.
 class GroupExchange {
   public:
     explicit GroupExchange(const ExchangeStage& exchange) : stage_(exchange) {}

@@ -142,16 +142,16 @@ class Folded {
         const StageCosts costs(inputs_.model, bytes, stages_.carries);
         Outcome outcome{.makespan = 0, .earliest_finish = std::numeric_limits<Time>::max()};
         outcome_ = &outcome;
-        Clock shifting;
+        Clock shift_clock;
         clock_tree_ = trees.spread(trees.leaf(clocks_.number_of({})), 0, trees.height());
-        for (const ShiftStage* shift : shifts_) run_shift(*shift, costs, shifting);
+        for (const ShiftStage* shift : shifts_) run_shift(*shift, costs, shift_clock);
         if (split_ != nullptr) open_split(costs);
         for (int height = 1; height <= trees.height(); ++height) run_exchange(height, costs);
         if (split_ != nullptr) close_split(costs);
         for (const Stage& stage : stages_.stages) outcome.messages += raises_of(stages_, stage);
         outcome.events = 2 * outcome.messages;
         if (!shifts_.empty())
-            finish(shifting);
+            finish(shift_clock);
         else if (split_ == nullptr)
             finish_ranks(0, trees.size(trees.height()));
         return outcome;
@@ -274,7 +274,7 @@ class Folded {
         return result;
     }
 
-    /// Runs the stage in which remainders send. The first `fuller` groups have one more remainder.
+    /// Runs the stage in which remainders send. The first groups may have one more remainder.
     void open_merge() {
         const Remainders remainders = stages_.remainders_of(*stage_);
         const Node start = trees_->leaf(clocks_.number_of({}));
@@ -282,10 +282,11 @@ class Folded {
             Node member = start;
             return trees_->join(1, exchange_leaves({&member, 1}, count));
         };
-        const Rank fuller = remainders.count % remainders.groups;
+        const Rank larger_groups = remainders.count % remainders.groups;
         const Node rest = group(remainders.count / remainders.groups);
-        const Node first = fuller > 0 ? group(remainders.count / remainders.groups + 1) : rest;
-        clock_tree_ = trees_->threshold(std::int64_t{fuller} * stage_->base, first, rest, 1,
+        const Node first =
+            larger_groups > 0 ? group(remainders.count / remainders.groups + 1) : rest;
+        clock_tree_ = trees_->threshold(std::int64_t{larger_groups} * stage_->base, first, rest, 1,
                                         trees_->height());
         remainder_ = {};
         costs_->sent(remainder_, stage_->base);
@@ -299,7 +300,7 @@ class Folded {
                                  trees_->leaf(least), 0, height);
     }
 
-    /// Returns the tree after the stage of its top digit. remainders: tree of the groups' numbers
+    /// Returns the tree after the stage of its top digit. `remainders`: tree of the groups' numbers
     /// of remainders, or kNoNode.
     Node exchange_children(Node node, int height, Node remainders) {
         std::vector<Node> members;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // generic.cpp - engine for any programs, which runs lanes in waves as far as arrivals allow.
 //
-// Idea     Sweeps over all lanes in order repeat while at least an eighth of the lanes progresses.
-//          Memory is then read and written in streams, and a delivery is a store. When fewer lanes
-//          progress (a chain of messages against the order of ranks), the waiting lanes are
-//          watched. A watched lane is queued behind the ready lanes when its message arrives. Ranks
-//          with several lanes, and ranks that share NICs, run in order of time (processors.hpp).
+// Idea     Sweeps over all lanes in order repeat while a sweep passes at least one reception for
+//          each eight lanes. Memory is then read and written in streams, and a delivery is a store.
+//          If a sweep passes fewer (a chain of messages against the order of ranks), the waiting
+//          lanes are watched. A watched lane is queued behind the ready lanes when its message
+//          arrives. Ranks with several lanes or shared NICs run in order of time (processors.hpp).
 // Holds    After its first run, a watched lane is run only when the message for which it stopped
 //          has arrived. The time is therefore proportional to the number of messages.
 #include "tools/simulate/lanes.hpp"
@@ -16,7 +16,7 @@ namespace weft::lab {
 namespace {
 
 /// Sweeps first over blocks of lanes, which stay in the cache while lanes of a block send to each
-/// other, then over all lanes. Each block, and the whole, is repeated while enough lanes progress.
+/// other, then over all lanes. Sweeps are repeated while they pass enough receptions.
 class Sweeps {
   public:
     Sweeps(Lanes& lanes, const SimulationInputs& inputs, std::uint64_t receptions)
@@ -30,16 +30,16 @@ class Sweeps {
     }
 
   private:
-    static constexpr std::uint32_t kBlock = 1 << 14;       // lanes
-    static constexpr std::uint64_t kLanesPerProgress = 8;  // at least one of 8 lanes progresses
+    static constexpr std::uint32_t kBlock = 1 << 14;  // lanes
+    static constexpr std::uint64_t kLanesPerReception = 8;
 
-    /// Sweeps over lanes first .. last-1. Returns true if enough of them progressed to repeat it.
+    /// Sweeps over lanes first .. last-1. Returns true if another sweep is worth its time.
     bool sweep_progresses(std::uint32_t first, std::uint32_t last) {
         const std::uint64_t passed = lanes_.sweep(first, last);
         passed_ += passed;
         if (inputs_.progress)
             inputs_.progress(static_cast<double>(passed_) / static_cast<double>(receptions_));
-        return passed > 0 && passed * kLanesPerProgress >= last - first;
+        return passed > 0 && passed * kLanesPerReception >= last - first;
     }
 
     Lanes& lanes_;

@@ -41,7 +41,7 @@ struct GoalOperation {
     bool done = false;
 };
 
-/// Numbers of edges, which are combinations of source, target and tag. Open addressing.
+/// Numbers the edges (combinations of source, target and tag) by a table with open addressing.
 class Edges {
   public:
     [[nodiscard]] std::uint32_t number_of(Rank source, Rank target, std::uint32_t tag) {
@@ -90,7 +90,7 @@ struct GoalText {
     std::vector<std::uint32_t> later;
 };
 
-/// Splits the text into words, and counts lines for messages.
+/// Parses the text word by word.
 class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
@@ -180,7 +180,7 @@ class Reader {
         return found == labels_.end() ? kNoOperation : found->second;
     }
 
-    /// Converts the requirements to a table, in the order of the lines.
+    /// Appends the open rank's requirements to the table GoalText::later.
     void close_rank() {
         const auto by_earlier = [](const auto& edge) { return edge.first; };
         if (!std::ranges::is_sorted(requires_, {}, by_earlier))
@@ -277,13 +277,13 @@ class Reader {
         return tag;
     }
 
-    base::Result<std::uint64_t> number(std::size_t at, std::uint64_t most) const {
+    base::Result<std::uint64_t> number(std::size_t at, std::uint64_t maximum) const {
         std::uint64_t value = 0;
         if (at >= words_.size()) return base::fail(Status::argument, "a number is missing");
         const std::string_view word = words_[at];
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error != std::errc{} || end != word.data() + word.size() || value > most)
-            return base::fail(Status::argument, "'{}' is not a number from 0 to {}", word, most);
+        if (error != std::errc{} || end != word.data() + word.size() || value > maximum)
+            return base::fail(Status::argument, "'{}' is not a number from 0 to {}", word, maximum);
         return value;
     }
 
@@ -393,7 +393,7 @@ class GoalRun {
             match(index, waiting_.pop(sent.edge));
     }
 
-    /// Half of the clock's range, so that one more operation cannot overflow it.
+    /// Less than half of the clock's range, so that one more operation cannot overflow it.
     static constexpr double kTimeMax = 4e18;
 
     /// Returns an upper bound of an operation's addition to any clock, in picoseconds.

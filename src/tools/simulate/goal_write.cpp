@@ -69,7 +69,7 @@ class RankWriter {
                     add(step);
             });
         }
-        write_requirements_of_lanes();
+        write_requirements_of_own_waits();
         text_ += "}\n";
         if (failure_) return *failure_;
         return {};
@@ -82,7 +82,7 @@ class RankWriter {
         if (!receives || !receiving_) require_written();
         receiving_ = receives;
         if (step.peer == program_.rank)
-            write_meeting_of_lanes(step);
+            write_signal_to_itself(step);
         else if (receives)
             write_message("recv", "from", step, bytes_for(step));
         else if (step.message)
@@ -101,15 +101,15 @@ class RankWriter {
         end();
     }
     /// Writes a signal of the rank to itself, or the wait for it, as a calc without time.
-    void write_meeting_of_lanes(const plan::ExecutedStep& step) {
+    void write_signal_to_itself(const plan::ExecutedStep& step) {
         begin('l');
         text_ += "calc 0\n";
         end();
         (step.message ? signals_ : waits_).emplace_back(step.key, own_);
     }
     /// Lets each wait for a signal of the rank to itself require the signal.
-    void write_requirements_of_lanes() {
-        const auto by_key = [](const KeyedLabel& one) { return one.first; };
+    void write_requirements_of_own_waits() {
+        const auto by_key = [](const KeyedLabel& label) { return label.first; };
         std::ranges::sort(signals_, {}, by_key);
         for (const auto& [key, wait] : waits_) {
             const auto signal = std::ranges::lower_bound(signals_, key, {}, by_key);

@@ -81,7 +81,7 @@ class ImagePart {
     /// two_ways(). Adds the entry if it does not exist.
     [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0,
                                          Time two_way = 0);
-    /// Returns the bytes of a block that starts at unit `first`.
+    /// Returns the bytes of `block` if it starts at unit `first` instead of block.first.
     [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
     [[nodiscard]] const MessageModel& model() const { return models_.model; }
 

@@ -204,7 +204,7 @@ Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, 
         const Time latency = inputs_.model.latency + view.delays[at[1]];
         const std::uint32_t count = at[2];
         at += 3;
-        arrivals_.make_room(now + count * busy + latency);
+        arrivals_.widen_for(now + count * busy + latency);
         const auto send_all = [&](auto* const row) {
             using Cell = std::remove_cvref_t<decltype(*row)>;
             Time entry = now + latency + 1;  // entries of a Board are the time plus one

@@ -58,7 +58,7 @@ struct Departure {
     Time occupancy = 0;  ///< time for which the message's bytes occupy a link
 };
 
-/// Returns the number of ranks in the images, and the number of their keys.
+/// Return the number of ranks in the images, and the number of their keys.
 [[nodiscard]] Rank ranks_of(std::span<const ImagePart> parts);
 [[nodiscard]] std::uint32_t keys_of(std::span<const ImagePart> parts);
 
@@ -153,8 +153,8 @@ class Lanes {
     /// of earlier receptions of the lane.
     bool receive(std::uint32_t index, const ImageLane& lane, std::uint32_t wait,
                  const std::uint32_t* at, Clock& clock);
-    /// Collects the arrivals of a reception in `received_`. Returns false, and stores the key if
-    /// lanes are watched, if a message is missing.
+    /// Collects the arrivals of a reception in `received_`. If a message is missing, returns false,
+    /// and stores its key if lanes are watched.
     bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
     bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
     /// Adds a message to `received_`.

@@ -35,7 +35,7 @@ class Processors {
 
     /// Lets ranks run ahead of other ranks by less than the least time of a message. The results do
     /// not change if each message arrives at the time that its sender computed. Has no effect with
-    /// NICs or a trace.
+    /// NICs, a network or a trace.
     void run_ahead();
 
     /// Returns true if no action is possible before another arrival.

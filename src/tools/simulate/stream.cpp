@@ -25,7 +25,7 @@ class ImageSteps {
         return part_->check_capacity(rank_);
     }
 
-    /// Also needed between a signal() and the next put(): a signal sets the size to 0.
+    /// Sets the size of the following puts. A signal() sets the size to 0.
     void payload(const plan::Block& block) { set_message_bytes(bytes_of(block)); }
     template <class PeerOf>
     void put(Rank count, const PeerOf& peer_of, std::uint32_t number, std::uint8_t /*flags*/) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // timeline.hpp - activities of ranks over time, as a picture or as data.
 //
-// Idea     Each rank has a row, with bars for its activities (send, compute, noise) and a faint
-//          line while it waits. A slanted line from sender to receiver shows each message in
+// Idea     Each rank has a row, with bars for its activities (send, receive, compute, noise) and a
+//          faint line while it waits. A slanted line from sender to receiver shows each message in
 //          flight. Rows become thinner with more ranks, so the picture fits a page.
 // Next     base/trace_events.hpp for the format, which traces of real jobs also use.
 #pragma once

@@ -34,7 +34,7 @@ class Topology final : public Network {
                                                       Rank ranks);
 
     [[nodiscard]] Time latency(Rank source, Rank target) const override;
-    /// Appends the links of a message; the first and the last are the ports of the nodes.
+    /// Appends the links of a message: none within a node, else from port to port of the nodes.
     void route(Rank source, Rank target, std::vector<std::uint64_t>& links) const;
     /// Returns the port by which a rank's node sends (if `sending`) or receives.
     [[nodiscard]] std::uint64_t port(Rank rank, bool sending) const {

@@ -251,13 +251,13 @@ bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::ui
 
 /// Checks that no later segment has replaced the copy. Its raise would not be ordered with the
 /// current access.
-bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::string_view does) {
+bool Arrivals::check_not_replaced(FlagTable& table, std::uint32_t id, std::string_view verb) {
     const Raise& raise = order_.raises()[id];
     const std::uint64_t next = std::uint64_t{raise.segment} + depth_;
     if (next >= segments_) return true;
     const std::uint32_t later = table.at(key(raise.target, raise.number, as_u32(next))).raise;
     if (later == kNone) return true;
-    return reason_.fail("{} {}{} while {} may be overwriting it", does,
+    return reason_.fail("{} {}{} while {} may be overwriting it", verb,
                         raise.in_cell ? "published " : "", slot_of(raise),
                         order_.name(order_.raises()[later].step));
 }

@@ -99,7 +99,7 @@ class Arrivals {
     [[nodiscard]] std::uint32_t raise_before(FlagTable& table, const Raise& raise);
     [[nodiscard]] bool check_not_passed(FlagTable& table, const Raise& raise);
     [[nodiscard]] bool check_not_replaced(FlagTable& table, std::uint32_t id,
-                                          std::string_view does);
+                                          std::string_view verb);
     [[nodiscard]] bool check_free(std::uint32_t earlier, std::uint32_t lane);
     [[nodiscard]] bool check_cell_free(std::uint32_t earlier, std::uint32_t lane);
     [[nodiscard]] bool publish_shared(Raise raise, FlagState& entry, std::uint32_t& id);

@@ -60,10 +60,10 @@ class FormCheck {
         if (program_.units == 0 || program_.units % counts.size() != 0)
             return fmt::format("counts has {} values, which does not divide the {} units",
                                counts.size(), program_.units);
-        const std::uint64_t pieces = program_.units / counts.size();
+        const std::uint64_t block_units = program_.units / counts.size();
         const std::uint64_t largest = std::ranges::max(counts);
-        if (pieces == 1 || program_.unit_elements * pieces >= largest) return {};
-        return fmt::format("{} units of {} elements are too few for a block of {}", pieces,
+        if (block_units == 1 || program_.unit_elements * block_units >= largest) return {};
+        return fmt::format("{} units of {} elements are too few for a block of {}", block_units,
                            program_.unit_elements, largest);
     }
 
@@ -304,7 +304,7 @@ double units_of_buffers(std::span<const Program> programs) {
 
 }  // namespace
 
-std::string_view unlike(const Program& program, const Program& first) {
+std::string_view differing_field(const Program& program, const Program& first) {
     if (program.collective != first.collective) return "collective";
     if (program.algorithm != first.algorithm) return "algorithm";
     if (program.size != first.size) return "ranks";
@@ -334,7 +334,7 @@ std::string malformed(std::span<const Program> programs) {
         const Program& program = programs[i];
         if (program.rank != static_cast<Rank>(i))
             return fmt::format("program {} is for rank {}, expected rank {}", i, program.rank, i);
-        const std::string_view field = unlike(program, programs[0]);
+        const std::string_view field = differing_field(program, programs[0]);
         if (!field.empty())
             return fmt::format("rank {}: header field '{}' differs from rank 0", i, field);
         if (program.size != static_cast<Rank>(programs.size()))

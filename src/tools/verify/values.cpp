@@ -137,7 +137,7 @@ bool Values::each_once_by_weight(Value value, const Expectation& expected) {
     }
     const std::uint64_t below = sums[expected.first_rank];
     const std::uint64_t upto = sums[static_cast<std::size_t>(expected.last_rank) + 1];
-    // Without the number, contributions that occur 2^61 times would have the right sum.
+    // Without the number of leaves, a contribution that occurs 2^61 times would pass as one.
     return nodes_[value].leaves == as_u32(expected.last_rank - expected.first_rank + 1) &&
            nodes_[value].weight == add_mod(upto, kPrime - below);
 }

@@ -42,7 +42,7 @@ class FirstResults {
 /// Properties that keeps_contract() determines.
 struct Agreement {
     bool ordered = true;        ///< all results combine contributions in rank order
-    bool bit_identical = true;  ///< ranks with equal expectations compute them by equal steps
+    bool bit_identical = true;  ///< ranks with equal expectations have equal expression trees
 };
 
 /// Returns true if all results are as the contract requires; otherwise sets the reason.
@@ -159,33 +159,33 @@ bool check_synchronizing(const VerifyInput& input, const Execution& execution, V
     const Program& first = input.programs.front();
     const Independence independence = find_independence(execution, first.size);
     verdict.synchronizing = !independence.found;
-    const bool demanded = input.contract != nullptr && input.contract->must_synchronize;
-    if (verdict.synchronizing || !(demanded || first.synchronizing)) return true;
+    const bool required = input.contract != nullptr && input.contract->must_synchronize;
+    if (verdict.synchronizing || !(required || first.synchronizing)) return true;
     return reason.fail("rank {} may end before rank {} has started, but the {} synchronizing",
                        independence.rank, independence.independent,
-                       demanded ? "contract is" : "programs are declared");
+                       required ? "contract is" : "programs are declared");
 }
 
 /// A case to execute: the ranks on which input and output are the same memory.
-struct Sharing {
+struct InPlaceCase {
     const char* prefix;          ///< start of error messages
     std::vector<bool> in_place;  ///< by rank
 };
 
 /// Returns the cases to execute. The first one, which determines counts and properties, has
 /// separate memory on all ranks.
-std::vector<Sharing> sharings(const VerifyInput& input) {
+std::vector<InPlaceCase> in_place_cases(const VerifyInput& input) {
     const std::size_t ranks = input.programs.size();
-    std::vector<Sharing> list{{"", std::vector<bool>(ranks, false)}};
+    std::vector<InPlaceCase> list{{"", std::vector<bool>(ranks, false)}};
     if (input.in_place)
         list.push_back(
             {"with input and output in the same memory: ", std::vector<bool>(ranks, true)});
     for (const std::size_t first : {std::size_t{1}, std::size_t{0}}) {
         if (!input.mixed) break;
-        Sharing& half = list.emplace_back(
-            Sharing{first == 1 ? "with input and output in the same memory on odd ranks: "
-                               : "with input and output in the same memory on even ranks: ",
-                    std::vector<bool>(ranks, false)});
+        InPlaceCase& half = list.emplace_back(
+            InPlaceCase{first == 1 ? "with input and output in the same memory on odd ranks: "
+                                   : "with input and output in the same memory on even ranks: ",
+                        std::vector<bool>(ranks, false)});
         for (std::size_t rank = first; rank < ranks; rank += 2) half.in_place[rank] = true;
     }
     return list;
@@ -251,8 +251,8 @@ Verdict verify(const VerifyInput& input) {
     const Sizes sizes(input.programs, input.elements);
     Values values(input.programs.front().size, input.seed);
     bool first = true;
-    for (const Sharing& sharing : sharings(input)) {
-        Execution execution(input.programs, input.contract, sizes, sharing.in_place, values);
+    for (const InPlaceCase& tested : in_place_cases(input)) {
+        Execution execution(input.programs, input.contract, sizes, tested.in_place, values);
         Reason reason;
         Agreement agreement;
         bool good = execution.run();
@@ -267,7 +267,7 @@ Verdict verify(const VerifyInput& input) {
         }
         first = false;
         if (good) continue;
-        verdict.error = sharing.prefix + reason.text;
+        verdict.error = tested.prefix + reason.text;
         return verdict;
     }
     verdict.valid = true;

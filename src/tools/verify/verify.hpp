@@ -10,10 +10,10 @@
 // Holds    A valid verdict means: the contract is met with each contribution exactly once; no data
 //          is overwritten before it is read, or while a put may still read it; mapped memory is
 //          accessed only between its owner's expose and a signal that the owner awaits; only puts
-//          reach memory of other nodes; each raise
-//          is awaited by exactly one wait (a published cell by at least one); nothing deadlocks;
-//          programs that are declared synchronizing do synchronize. All of this is checked with
-//          input and output in separate memory and, on request, in the same memory.
+//          reach memory of other nodes; each raise is awaited by exactly one wait (a published cell
+//          by at least one); nothing deadlocks; programs that are declared synchronizing do
+//          synchronize. All of this is checked with input and output in separate memory and, on
+//          request, in the same memory.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ struct Verdict {
 
 /// Returns the name of a header field marked "same" (program.hpp) whose values in the two programs
 /// differ; empty if there is none.
-[[nodiscard]] std::string_view unlike(const Program& program, const Program& first);
+[[nodiscard]] std::string_view differing_field(const Program& program, const Program& first);
 
 /// Returns the defect of a set of programs and its location, or an empty text. Checks each program
 /// by itself, and that header fields marked "same" are equal. Execution requires all of this.

@@ -23,7 +23,7 @@ namespace {
 /// Visits all situations that can follow from a start.
 class Explorer {
   public:
-    /// Visits a start in which each member has sent its first messages or died before.
+    /// Visits every start in which each member from `next` on has sent its first messages or died.
     void begin(const Members& start, Rank next = 0) {
         if (next == start.size()) return visit(start);
         Members sent = start;
@@ -96,18 +96,18 @@ std::size_t explore(Rank size, Rank known_dead) {
     return explorer.situations();
 }
 
-TEST(Agreement, TwoMembersDecideAlikeInEveryOrder) {
+TEST(Agreement, TwoMembersDecideEquallyInEveryOrder) {
     EXPECT_EQ(explore(2, -1), 35U);
     EXPECT_EQ(explore(2, 0), 1U);
 }
 
-TEST(Agreement, ThreeMembersDecideAlikeInEveryOrder) {
+TEST(Agreement, ThreeMembersDecideEquallyInEveryOrder) {
     EXPECT_EQ(explore(3, -1), 3'046U);
     EXPECT_EQ(explore(3, 0), 74U);
     EXPECT_EQ(explore(3, 1), 76U);
 }
 
-TEST(Agreement, FourMembersDecideAlikeInEveryOrder) {
+TEST(Agreement, FourMembersDecideEquallyInEveryOrder) {
     if (!full_mode()) GTEST_SKIP() << "takes 10 s: set WEFT_TESTS_FULL=1";
     EXPECT_EQ(explore(4, -1), 663'129U);
 }
@@ -172,7 +172,7 @@ class Trial {
     base::Random random_;
 };
 
-TEST(Agreement, SurvivorsDecideAlikeAfterTwoDeathsAtAnySteps) {
+TEST(Agreement, SurvivorsDecideEquallyAfterTwoDeathsAtAnySteps) {
     for (const Rank size : {4, 5}) {
         const int sends_max = 3 * size;
         for (Rank first = 0; first < size; ++first) {
@@ -194,7 +194,7 @@ TEST(Agreement, SurvivorsDecideAlikeAfterTwoDeathsAtAnySteps) {
     }
 }
 
-TEST(Agreement, SurvivorsDecideAlikeAfterRandomDeaths) {
+TEST(Agreement, SurvivorsDecideEquallyAfterRandomDeaths) {
     constexpr std::uint64_t kSeeds = kSlow ? 2'000 : 20'000;
     const auto only = seed_to_repeat();
     for (std::uint64_t seed = only.value_or(0); seed < only.value_or(kSeeds - 1) + 1; ++seed) {

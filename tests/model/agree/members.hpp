@@ -68,7 +68,7 @@ class Members {
         flying_.erase(flying_.begin() + static_cast<std::ptrdiff_t>(index));
         return to;
     }
-    /// Sends up to `limit` messages of a rank. Returns false if it has no message left to send.
+    /// Sends up to `limit` messages of a rank. Returns false if the rank has fewer.
     bool send(Rank rank, int limit = 1 << 30) {
         for (int sent = 0; sent < limit; ++sent) {
             const auto next = members_[rank].next_message();

@@ -10,11 +10,11 @@ namespace {
 
 TEST(Bine, SwingHasTheRoundsAndBytesOfAButterfly) {
     for (const char* collective : {"allgather", "reduce_scatter", "allreduce"}) {
-        const Count ways = collective == std::string_view("allreduce") ? 2 : 1;
+        const Count phases = collective == std::string_view("allreduce") ? 2 : 1;
         const bool reduces = find_collective(collective)->reduces();
         expect_all(collective, "swing", one_per_rank, [&](Count n, Count) {
-            return Figures{ways * log2_ceil(n), ways * n * log2_ceil(n), ways * n * (n - 1),
-                           ways * (n - 1), reduces ? n - 1 : 0};
+            return Figures{phases * log2_ceil(n), phases * n * log2_ceil(n), phases * n * (n - 1),
+                           phases * (n - 1), reduces ? n - 1 : 0};
         });
         for (const Rank size : {128, 256}) {
             const auto elements = contract(collective).vector_elements(size, 3);

@@ -30,15 +30,15 @@ TEST(Enumerate, CountsMatchEnumerationAndPublishedSums) {
     std::uint64_t up_to_32 = 0;  // schedules of at most 32 ranks
     std::uint64_t largest = 0;   // maximum for one number of ranks
     for (Rank size = 2; size <= 128; ++size) {
-        std::uint64_t here = 0;
+        std::uint64_t in_all_families = 0;
         for (const ScheduleFamily family : kFamilies) {
             const std::uint64_t count = count_visits(size, family);
             EXPECT_EQ(count, count_schedules(size, family)) << size;
             sums[static_cast<int>(family)] += count;
-            here += count;
+            in_all_families += count;
         }
-        if (size <= 32) up_to_32 += here;
-        largest = std::max(largest, here);
+        if (size <= 32) up_to_32 += in_all_families;
+        largest = std::max(largest, in_all_families);
     }
     EXPECT_EQ(sums[0], 1441U);
     EXPECT_EQ(sums[1], 253458U);

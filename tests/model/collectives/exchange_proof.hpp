@@ -18,8 +18,8 @@ namespace weft::collectives {
 /// The messages of all ranks in one call.
 struct Exchange {
     std::string_view collective;
-    std::uint64_t piece = 1;                          ///< maximum number of elements in a segment
-    std::uint32_t parallel = 1;                       ///< maximum number of messages of a pair
+    std::uint64_t piece = 1;     ///< maximum number of elements in a segment
+    std::uint32_t parallel = 1;  ///< maximum number of messages from one rank to another
     std::vector<std::vector<Message>> sent = {};      ///< by rank
     std::vector<std::vector<Message>> received = {};  ///< by rank
 
@@ -31,7 +31,7 @@ struct Exchange {
         return received[static_cast<std::size_t>(rank)];
     }
     /// Returns the number of units of each block at a rank: enough for its largest message.
-    [[nodiscard]] std::uint64_t pieces(Rank rank) const {
+    [[nodiscard]] std::uint64_t units_per_block(Rank rank) const {
         std::uint64_t units = 1;
         for (const auto* list : {&sent_by(rank), &received_by(rank)})
             for (const Message& message : *list)
@@ -40,7 +40,7 @@ struct Exchange {
     }
     /// Returns the number of units in a rank's input. The units of its output follow.
     [[nodiscard]] std::uint32_t input_units(Rank rank) const {
-        return static_cast<std::uint32_t>(sent_by(rank).size() * pieces(rank));
+        return static_cast<std::uint32_t>(sent_by(rank).size() * units_per_block(rank));
     }
     [[nodiscard]] std::vector<plan::Program> programs() const {
         std::vector<plan::Program> list;
@@ -69,10 +69,10 @@ struct Exchange {
                 return message.peer == rank && message.parallel_index == own[i].parallel_index;
             });
             const auto at = static_cast<std::uint64_t>(found - candidates.begin());
-            const std::uint64_t first = input_units(rank) + i * pieces(rank);
+            const std::uint64_t first = input_units(rank) + i * units_per_block(rank);
             for (std::uint64_t p = 0; p * piece < own[i].count; ++p)
                 list.push_back({static_cast<std::uint32_t>(first + p), source, source,
-                                static_cast<std::uint32_t>(at * pieces(source) + p)});
+                                static_cast<std::uint32_t>(at * units_per_block(source) + p)});
         }
         return list;
     }
@@ -92,9 +92,9 @@ struct Exchange {
     }
     [[nodiscard]] plan::Verdict verify() const {
         const auto list = programs();
-        const plan::Contract kept = contract();
+        const plan::Contract own_contract = contract();
         return plan::verify(
-            {.programs = list, .contract = &kept, .elements = 0, .in_place = false});
+            {.programs = list, .contract = &own_contract, .elements = 0, .in_place = false});
     }
 };
 

@@ -19,7 +19,7 @@ struct Figures {
 };
 inline constexpr Count kOpen = ~Count{0};  ///< no formula: the count is not compared
 
-/// Returns the number of rounds of a call: the numbers of puts.
+/// Returns the number of rounds of a call in which each put has the number of its round.
 inline Count put_rounds(const std::vector<plan::Program>& programs) {
     Count rounds = 0;
     for (const plan::Program& program : programs)
@@ -77,7 +77,7 @@ void expect_all(std::string_view collective, const std::string& text, Elements e
 inline Count one_per_rank(Count n) {
     return n;
 }
-inline Count power_of_two_below(Count n) {
+inline Count power_of_two_up_to(Count n) {
     return std::bit_floor(n);
 }
 
@@ -97,22 +97,23 @@ inline Count rounds_in_base(Count k, Count n) {
     return rounds;
 }
 /// Returns the number of nonzero digits of a number in base k.
-inline Count digits_of_number(Count k, Count number) {
+inline Count nonzero_digits(Count k, Count number) {
     Count digits = 0;
     for (; number > 0; number /= k) digits += one_if(number % k != 0);
     return digits;
 }
 /// Returns the number of nonzero digits in base k of all numbers below n.
-inline Count digits_of(Count k, Count n) {
+inline Count nonzero_digits_below(Count k, Count n) {
     Count sum = 0;
-    for (Count number = 0; number < n; ++number) sum += digits_of_number(k, number);
+    for (Count number = 0; number < n; ++number) sum += nonzero_digits(k, number);
     return sum;
 }
 /// Returns the maximum number of nonzero digits in base k of a number below n.
 inline Count digits_max(Count k, Count n) {
-    Count most = 0;
-    for (Count number = 0; number < n; ++number) most = std::max(most, digits_of_number(k, number));
-    return most;
+    Count largest = 0;
+    for (Count number = 0; number < n; ++number)
+        largest = std::max(largest, nonzero_digits(k, number));
+    return largest;
 }
 /// Counts the numbers below n that have one nonzero digit in base k.
 inline Count single_digits(Count k, Count n) {

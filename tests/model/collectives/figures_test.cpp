@@ -35,8 +35,8 @@ TEST(BlocksProof, AlltoallsSendBlocksOnceOrOncePerDigit) {
     });
     for (const Count k : {2U, 3U, 5U, 64U})
         expect_all("alltoall", fmt::format("bruck:k={}", k), one_per_rank, [=](Count n, Count) {
-            return Figures{rounds_in_base(k, n), n * single_digits(k, n), n * digits_of(k, n),
-                           digits_of(k, n)};
+            return Figures{rounds_in_base(k, n), n * single_digits(k, n),
+                           n * nonzero_digits_below(k, n), nonzero_digits_below(k, n)};
         });
 }
 
@@ -50,11 +50,11 @@ TEST(BlocksProof, ReduceScattersSendAllButTheOwnBlock) {
 }
 
 TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
-    // The blocks of n = p + folded ranks in halves: first or second ranks of `folded` pairs, and
-    // half of the others, which have the numbers folded..p-1.
+    // After the fold, p numbers are left: each of the first `folded` stands for a pair of ranks.
+    // One half of the blocks are those of the pairs' first ranks and of half of the other numbers.
     struct Halves {
         Count p = 1, folded = 0;
-        /// Returns the blocks in a half of the numbers that equal `number` modulo `stride`.
+        /// Returns the number of blocks in a half whose numbers equal `number` modulo `stride`.
         [[nodiscard]] Count blocks(bool second, Count number, Count stride) const {
             const Count border = folded + (p - folded + 1) / 2;
             Count count = 0;
@@ -97,7 +97,7 @@ TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
 }
 
 TEST(BlocksProof, HalvingSendsAsMuchAsARingInFewerRounds) {
-    // Of n ranks, those with equal numbers modulo 2^levels have a ring among them.
+    // After `levels` halvings, ranks with equal numbers modulo 2^levels form a ring.
     for (const Count levels : {1, 2}) {
         const std::string spec = fmt::format("halving:levels={},then=(ring)", levels);
         for (Count groups : {3, 5, 6, 9}) {
@@ -130,7 +130,7 @@ TEST(BlocksProof, GathersAndScattersFollowTheirTrees) {
             return Figures{one_if(n > 1), n - 1, n - 1, kOpen};
         });
         expect_all(collective, "binomial", one_per_rank, [](Count n, Count) {
-            return Figures{digits_max(2, n), n - 1, digits_of(2, n), kOpen};
+            return Figures{digits_max(2, n), n - 1, nonzero_digits_below(2, n), kOpen};
         });
     }
 }
@@ -167,9 +167,8 @@ TEST(BlocksProof, Doubling123HasTheRoundsAndReductionsOfItsPaper) {
                                                {.size = size, .elements = 1, .ordered = true});
             const auto verdict = prove(collective, programs, 1);
             const std::string call = fmt::format("{} on {} ranks", collective, size);
-            Count rounds = n - 1;  // else ceil(log2(4/3 (n - 1)))
-            for (Count covered = 3; n > 2 && covered < n - 1; covered *= 2) ++rounds;
-            if (n > 2) rounds -= n - 3;
+            Count rounds = n > 2 ? 2 : n - 1;  // for n > 2: ceil(log2(4/3 (n - 1)))
+            for (Count covered = 3; covered + 1 < n; covered *= 2) ++rounds;
             Count messages = n - 1 + (n > 2 ? n - 2 : 0);
             for (Count distance = 3; distance + 1 < n; distance *= 2) messages += n - 1 - distance;
             expect_figures(verdict, {kOpen, messages, messages, kOpen, kOpen}, call);
@@ -186,10 +185,10 @@ TEST(TreeProof, ScatterAllgatherMovesTheBytesOfItsFormula) {
     expect_all("broadcast", "scatter-allgather", one_per_rank, [](Count n, Count) {
         // The ring skips data that the scatter has already delivered, and sends a signal instead.
         return Figures{.rounds = n - 1 + digits_max(2, n),
-                       .messages = (n - 1) * (n + 1) - digits_of(2, n),
+                       .messages = (n - 1) * (n + 1) - nonzero_digits_below(2, n),
                        .total = n * (n - 1),
                        .sent_max = kOpen,
-                       .signals = digits_of(2, n)};
+                       .signals = nonzero_digits_below(2, n)};
     });
 }
 
@@ -209,7 +208,7 @@ TEST(AllreduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
 }
 
 TEST(AllreduceCounts, BinaryBlocksSendUpAndDownOnce) {
-    expect_all("allreduce", "binary-blocks", power_of_two_below, [](Count n, Count) {
+    expect_all("allreduce", "binary-blocks", power_of_two_up_to, [](Count n, Count) {
         const Count m = std::bit_floor(n);
         Figures figures{2 * log2_floor(n), kOpen};
         Count larger = 0;
@@ -322,7 +321,7 @@ TEST(ReduceCounts, HalvingDoublingHasTheCountsOfRabenseifner) {
 }
 
 TEST(ReduceCounts, BinaryBlocksSendUpOnce) {
-    expect_all("reduce", "binary-blocks", power_of_two_below, [](Count n, Count root) {
+    expect_all("reduce", "binary-blocks", power_of_two_up_to, [](Count n, Count root) {
         const Count p = std::bit_floor(n);
         const Count m = p;
         const Count top = root >= p ? 0 : root;
@@ -346,13 +345,13 @@ TEST(AllreduceProof, RecursiveDoublingIsRightForEverySize) {
     for (const char* spec : {"recursive-doubling", "butterfly"}) {
         for (Rank size = 1; size <= 64; ++size) {
             const auto n = static_cast<Count>(size);
-            const bool power = std::has_single_bit(n);
-            if (!power && std::string_view(spec) == "butterfly") continue;
+            const bool is_power = std::has_single_bit(n);
+            if (!is_power && std::string_view(spec) == "butterfly") continue;
             const auto verdict = prove("allreduce", spec, {.size = size, .elements = 1});
             ASSERT_TRUE(verdict.valid && verdict.ordered) << size << ": " << verdict.error;
             EXPECT_GE(verdict.rounds, log2_ceil(n)) << n;
-            EXPECT_LE(verdict.rounds, power ? log2_ceil(n) : log2_ceil(n) + 1) << n;
-            if (power) {
+            EXPECT_LE(verdict.rounds, is_power ? log2_ceil(n) : log2_ceil(n) + 1) << n;
+            if (is_power) {
                 EXPECT_EQ(verdict.descriptors_max, verdict.rounds);
             }
         }

@@ -189,7 +189,7 @@ TEST(HierarchicalProof, BlocksOfDifferentSizesAreNotUsedInPlace) {
 }
 
 TEST(HierarchicalProof, PartsMayDivideTheBufferDifferently) {
-    for (const plan::Layout& layout : uneven_layouts()) {
+    for (const plan::Layout& layout : irregular_layouts()) {
         for (const std::uint32_t segments : {1U, 2U}) {
             proves("allreduce", "hierarchical:node=(ring),net=(ring),down=(scatter-allgather)",
                    layout, {.segments = segments, .elements = 240});
@@ -316,14 +316,14 @@ TEST(HierarchicalProof, UnusableRequestsAreRefusedWithTheReason) {
         GenerateRequest request;
         const char* message;
     };
-    GenerateRequest other = request;
-    other.size = 7;
+    GenerateRequest wrong_size = request;
+    wrong_size.size = 7;
     GenerateRequest unordered = request;
     unordered.ordered = false;
     for (const Case& c :
          {Case{"hierarchical", request,
                "the operation does not commute, and allreduce hierarchical combines in rank order"},
-          Case{"hierarchical", other, "layout has 8 ranks, but the team has 7"},
+          Case{"hierarchical", wrong_size, "layout has 8 ranks, but the team has 7"},
           Case{"hierarchical:net=(bring)", unordered,
                "character 19: allreduce has no algorithm 'bring'"},
           Case{"hierarchical:node=(flat:segments=2),net=(ring:segments=3)", unordered,

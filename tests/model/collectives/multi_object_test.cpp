@@ -95,7 +95,7 @@ TEST(MultiObjectSmall, ABinomialTreeCombinesTheVectorsOfANode) {
             std::ranges::count(programs[0].steps, plan::StepKind::reduce, &plan::Step::kind);
         EXPECT_EQ(static_cast<Count>(reduces), log2_ceil(static_cast<Count>(each)) + 1);
     }
-    for (const plan::Layout& layout : uneven_layouts())
+    for (const plan::Layout& layout : irregular_layouts())
         for (const char* more : {"", ",segments=3", ",near=mapped", ",radix=2"})
             proves("allreduce", fmt::format("multi-object-small:node=binomial{}", more), layout,
                    {.elements = 7});
@@ -127,7 +127,7 @@ TEST(MultiObjectSmall, AShortBroadcastOnANodeIsPublishedOnce) {
 }
 
 TEST(MultiObjectSmall, TheBarrierHasTheSameRounds) {
-    std::vector<plan::Layout> layouts = uneven_layouts();
+    std::vector<plan::Layout> layouts = irregular_layouts();
     for (Rank nodes = 1; nodes <= 9; ++nodes)
         for (Rank each = 1; each <= 4; ++each) layouts.emplace_back(nodes * each, each);
     for (const plan::Layout& layout : layouts) {

@@ -25,7 +25,7 @@ struct Case {
     NeighborWay way = NeighborWay::direct;
     std::uint32_t segments = 1;
     std::uint64_t count = 5;  ///< elements of a block
-    Rank node = 0;            ///< ranks of a node, which read blocks in place; 0: no rank does
+    Rank per_node = 0;        ///< ranks of a node, which read blocks in place; 0: no rank does
 };
 
 std::vector<plan::Program> programs_of(const Stencil& stencil, const Case& tested) {
@@ -33,15 +33,15 @@ std::vector<plan::Program> programs_of(const Stencil& stencil, const Case& teste
     const auto ranks = static_cast<Rank>(stencil.grid().ranks());
     for (Rank rank = 0; rank < ranks; ++rank) {
         std::vector<bool> mapped;
-        for (Rank peer = 0; peer < ranks && tested.node > 0; ++peer)
-            mapped.push_back(peer / tested.node == rank / tested.node);
+        for (Rank peer = 0; peer < ranks && tested.per_node > 0; ++peer)
+            mapped.push_back(peer / tested.per_node == rank / tested.per_node);
         programs.push_back(generate_neighbors({.stencil = &stencil,
                                                .data = tested.data,
                                                .way = tested.way,
                                                .rank = rank,
                                                .segments = tested.segments,
                                                .elements = tested.count * stencil.offsets().size(),
-                                               .mapped = tested.node > 0 ? &mapped : nullptr}));
+                                               .mapped = tested.per_node > 0 ? &mapped : nullptr}));
     }
     return programs;
 }
@@ -92,7 +92,7 @@ TEST(NeighborhoodProof, EveryStencilIsRightOnEveryGrid) {
                                 .data = data,
                                 .way = way,
                                 .segments = 1U + (bits + static_cast<unsigned>(proven)) % 3,
-                                .node = proven / 4 % 4};
+                                .per_node = proven / 4 % 4};
                             const auto verdict = prove(stencil, tested);
                             ASSERT_TRUE(verdict.valid)
                                 << dimensions << " dimensions, grid " << extents.front() << ".., "
@@ -159,7 +159,8 @@ TEST(NeighborhoodProof, NarrowGridsNeedNoMorePutTargetsThanTheTeamHas) {
                                                box_offsets(dimensions, dimensions < 3 ? 8 : 2));
             for (const NeighborWay way : kWays) {
                 const auto programs = programs_of(
-                    stencil, {.way = way, .segments = 2, .node = stencil.grid().ranks() % 2 == 0});
+                    stencil,
+                    {.way = way, .segments = 2, .per_node = stencil.grid().ranks() % 2 == 0});
                 const auto ranks = static_cast<std::uint32_t>(stencil.grid().ranks());
                 EXPECT_LE(programs.front().slots * programs.front().depth,
                           std::bit_ceil(4 * ranks + 16))
@@ -184,8 +185,9 @@ TEST(NeighborhoodProof, RandomStencilsAreRight) {
                 offset.push_back(static_cast<std::int64_t>(random.below(7)) - 3);
             Coordinates back = offset;
             for (std::int64_t& part : back) part = -part;
-            for (const Coordinates& one : {offset, back})
-                if (std::ranges::find(offsets, one) == offsets.end()) offsets.push_back(one);
+            for (const Coordinates& offset_or_back : {offset, back})
+                if (std::ranges::find(offsets, offset_or_back) == offsets.end())
+                    offsets.push_back(offset_or_back);
         }
         const Stencil stencil = stencil_of(
             extents, periodic_in(extents.size(), static_cast<unsigned>(random.below(8))), offsets);

@@ -25,7 +25,7 @@ inline plan::Layout dealt_layout(Rank size, Rank nodes) {
     return plan::Layout::of(node_of);
 }
 
-inline std::vector<plan::Layout> uneven_layouts() {
+inline std::vector<plan::Layout> irregular_layouts() {
     const std::vector<Rank> mixed{5, 9, 5, 5, 9, 7, 7, 5, 9};
     return {layout_by({3, 1, 4}),    layout_by({1, 5}),    layout_by({2, 2, 3}),
             layout_by({4, 1, 1, 1}), layout_by({1, 1, 6}), layout_by({5, 4, 3}),
@@ -33,7 +33,7 @@ inline std::vector<plan::Layout> uneven_layouts() {
             plan::Layout::of(mixed)};
 }
 
-/// Returns layouts whose nodes have no consecutive ranks, at equal and unequal distances.
+/// Returns layouts with nodes of non-consecutive ranks, at equal and unequal distances.
 inline std::vector<plan::Layout> scattered_layouts() {
     std::vector<plan::Layout> layouts;
     for (const std::vector<Rank>& node_of : {std::vector<Rank>{0, 1, 1, 2, 0, 2},
@@ -119,12 +119,12 @@ inline NetworkTraffic network_traffic(const plan::Layout& layout,
     for (const plan::Program& program : programs)
         for (const plan::Lane& lane : program.lanes)
             lanes.push_back({&program, lane.first, lane.first + lane.count});
-    for (bool moved = true; moved;) {
-        moved = false;
+    for (bool advanced = true; advanced;) {
+        advanced = false;
         for (LaneState& at : lanes) {
             const Rank rank = at.program->rank;
             std::uint64_t& own = chain[static_cast<std::size_t>(rank)];
-            for (; at.next < at.end; ++at.next, moved = true) {
+            for (; at.next < at.end; ++at.next, advanced = true) {
                 const plan::Step& step = at.program->steps[at.next];
                 if (step.kind == plan::StepKind::wait) {
                     const auto found = raised.find({step.peer, rank, step.signal});

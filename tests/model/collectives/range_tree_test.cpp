@@ -57,11 +57,11 @@ TEST(RangeTree, RegularTreesHaveMinimalHeight) {
     for (Rank k = 1; k <= 5; ++k) {
         for (Rank size = 1; size <= 60; ++size) {
             // A tree of height h has at most 1 + k + .. + k^h ranks.
-            std::int64_t held = 1;
+            std::int64_t ranks_max = 1;
             std::int64_t row = 1;
-            int lowest = 0;
-            for (; held < size; ++lowest) held += row *= k;
-            EXPECT_EQ(walk(kary_tree(size, k), size, 0, size), lowest)
+            int height = 0;
+            for (; ranks_max < size; ++height) ranks_max += row *= k;
+            EXPECT_EQ(walk(kary_tree(size, k), size, 0, size), height)
                 << size << " of degree " << k;
         }
     }

@@ -19,8 +19,8 @@
 namespace weft::collectives {
 namespace {
 
-constexpr Rank kAllRoots = 17;                     ///< largest team of which all roots are tried
-constexpr std::uint32_t kPieces[] = {1, 2, 3, 5};  ///< numbers of segments
+constexpr Rank kAllRoots = 17;                       ///< largest team of which all roots are tried
+constexpr std::uint32_t kSegments[] = {1, 2, 3, 5};  ///< numbers of segments
 
 /// Proves calls of one spec, and that they keep the promises of its entry.
 class SpecProof {
@@ -36,8 +36,8 @@ class SpecProof {
     /// Returns the number of proved calls; refused calls do not count.
     [[nodiscard]] int proved() const { return proved_; }
     /// Returns the next number of segments in a cycle.
-    [[nodiscard]] std::uint32_t next_pieces() {
-        return kPieces[static_cast<std::size_t>(turn_++) % std::size(kPieces)];
+    [[nodiscard]] std::uint32_t next_segments() {
+        return kSegments[static_cast<std::size_t>(turn_++) % std::size(kSegments)];
     }
 
     [[nodiscard]] std::vector<Rank> roots(Rank size) const {
@@ -54,10 +54,10 @@ class SpecProof {
         return {0, 1, n - 1, n, n + 1};
     }
     [[nodiscard]] GenerateRequest request(Rank size, Rank root, std::uint64_t count,
-                                          std::uint32_t pieces) const {
+                                          std::uint32_t segments) const {
         return {.size = size,
                 .root = root,
-                .segments = pieces,
+                .segments = segments,
                 .elements = contract(algorithm_.collective).vector_elements(size, count)};
     }
 
@@ -95,7 +95,7 @@ class SpecProof {
                                                     .mixed = promised_.direct});
         ++proved_;
         const std::string call =
-            fmt::format("{} {} on {} ranks, {} nodes, root {}, {} elements in {} pieces, {}",
+            fmt::format("{} {} on {} ranks, {} nodes, root {}, {} elements in {} segments, {}",
                         algorithm_.collective, text_, request.size, request.layout.nodes(),
                         request.root, request.elements, request.segments, how);
         EXPECT_TRUE(verdict.valid) << call << ": " << verdict.error;
@@ -142,8 +142,8 @@ bool prove_size(SpecProof& proof, Rank size) {
             // Calls with a root use one number of segments for each root. Calls without a root, of
             // up to kAllRoots ranks, use all numbers.
             const bool all = roots.size() == 1 && size <= kAllRoots && proof.has_data();
-            for (std::size_t turn = 0; turn < (all ? std::size(kPieces) : 1); ++turn) {
-                auto request = proof.request(size, root, count, proof.next_pieces());
+            for (std::size_t turn = 0; turn < (all ? std::size(kSegments) : 1); ++turn) {
+                auto request = proof.request(size, root, count, proof.next_segments());
                 if (proof.algorithm().properties.for_nodes) request.layout = plan::Layout(size, 4);
                 if (!proof.prove_call(request)) return false;
             }
@@ -168,8 +168,8 @@ TEST_P(RegistryProof, ProgramsRewrittenForNodesStayRight) {
         if (proof.algorithm().properties.for_nodes) return;
         for (const Rank size : {6, 8, 11}) {
             const Rank root = is_rooted(GetParam()) ? 3 : plan::kNoRank;
-            for (const std::uint32_t pieces : {1U, 3U}) {
-                const auto request = proof.request(size, root, proof.has_data() ? 6 : 0, pieces);
+            for (const std::uint32_t segments : {1U, 3U}) {
+                const auto request = proof.request(size, root, proof.has_data() ? 6 : 0, segments);
                 for (Rank per_node = 1; per_node <= size; ++per_node) {
                     const plan::Layout layout(size, per_node);
                     if (!proof.prove_call(request, &layout)) return;
@@ -180,7 +180,7 @@ TEST_P(RegistryProof, ProgramsRewrittenForNodesStayRight) {
 }
 
 std::vector<plan::Layout> layouts() {
-    std::vector<plan::Layout> list = uneven_layouts();
+    std::vector<plan::Layout> list = irregular_layouts();
     list.push_back(dealt_layout(12, 3));
     for (Rank size = 1; size <= (test::full_mode() ? 6 : 5); ++size)
         std::ranges::copy(every_layout(size), std::back_inserter(list));

@@ -37,10 +37,10 @@ std::vector<Case> all_cases() {
     return cases;
 }
 
-std::vector<plan::Program> programs_of(const Case& one) {
+std::vector<plan::Program> programs_of(const Case& tested) {
     return test::generate_all(
-        "allreduce", AlgorithmSpec{.schedule = one.schedule},
-        {.size = one.size, .segments = one.segments, .elements = 37, .element_bytes = 8});
+        "allreduce", AlgorithmSpec{.schedule = tested.schedule},
+        {.size = tested.size, .segments = tested.segments, .elements = 37, .element_bytes = 8});
 }
 
 plan::Verdict judge(const std::vector<plan::Program>& programs) {
@@ -58,10 +58,10 @@ TEST(Mutation, TenThousandMistakesInSchedulesAreDetected) {
     std::map<test::MutationKind, std::pair<int, int>> outcomes;  // tried, changed
     std::vector<std::string> survivors;
     for (int i = 0; i < kMutations; ++i) {
-        const Case& one = cases[random() % cases.size()];
-        const std::vector<plan::Program> programs = programs_of(one);
+        const Case& tested = cases[random() % cases.size()];
+        const std::vector<plan::Program> programs = programs_of(tested);
         const plan::Verdict original = judge(programs);
-        ASSERT_TRUE(original.valid) << print(one.schedule) << ": " << original.error;
+        ASSERT_TRUE(original.valid) << print(tested.schedule) << ": " << original.error;
         const std::uint64_t seed = random();
         const test::Mutation mutation = test::mutate(programs, seed);
         const plan::Verdict verdict = judge(mutation.programs);
@@ -72,7 +72,7 @@ TEST(Mutation, TenThousandMistakesInSchedulesAreDetected) {
             continue;
         }
         survivors.push_back(fmt::format("{} of {} ranks, {} segments, seed {}: {}",
-                                        print(one.schedule), one.size, one.segments, seed,
+                                        print(tested.schedule), tested.size, tested.segments, seed,
                                         mutation.description));
     }
     for (const auto& [kind, outcome] : outcomes)

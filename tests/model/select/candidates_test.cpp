@@ -61,7 +61,8 @@ TEST(Candidates, ExchangesAreCutIntoSegments) {
 TEST(Candidates, SegmentsWithoutRoomArePredictedOneAtATime) {
     // Eight copies of the slots exceed a bank of 2 MiB; two fit.
     const CallClass call{.collective = "allreduce", .elements = 102'400, .element_bytes = 8};
-    const auto has_room_in = [&](std::uint64_t bank_bytes) {
+    // Returns true if a program that is predicted for this bank fits into 2 MiB.
+    const auto fits_if_predicted_for = [&](std::uint64_t bank_bytes) {
         plan::Machine machine = fast_network(4);
         machine.bank_bytes = bank_bytes;
         const auto candidate = candidate_for(machine, 4, call, "recursive-doubling:segments=8");
@@ -70,8 +71,8 @@ TEST(Candidates, SegmentsWithoutRoomArePredictedOneAtATime) {
                                    .element_bytes = call.element_bytes,
                                    .shape = {.bulk_bytes = 2 << 20}});
     };
-    EXPECT_TRUE(has_room_in(2 << 20));
-    EXPECT_FALSE(has_room_in(64 << 20)) << "a larger bank has room for all segments in flight";
+    EXPECT_TRUE(fits_if_predicted_for(2 << 20));
+    EXPECT_FALSE(fits_if_predicted_for(64 << 20)) << "all segments are in flight";
 }
 
 }  // namespace

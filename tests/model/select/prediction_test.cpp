@@ -19,7 +19,7 @@ namespace weft::run {
 namespace {
 
 struct Team {
-    const char* name;         ///< number of ranks "on" number of nodes
+    const char* name;         ///< "RANKS on NODES"
     std::vector<Rank> nodes;  ///< number of ranks of each node
 };
 
@@ -55,11 +55,11 @@ plan::Time simulated(const plan::Machine& machine, const CallClass& call,
     return found ? found->in_stream : 0;
 }
 
-/// Compares the choices of all collectives with the best candidates. Returns their regrets: how
-/// many times as long they take, in order.
-std::vector<double> regrets_of(const plan::Machine& machine, const char* name) {
+/// Compares the choices of all collectives with the best candidates. Returns their times, divided
+/// by the times of the best candidates, in increasing order.
+std::vector<double> relative_times(const plan::Machine& machine, const char* name) {
     const auto ranks = static_cast<Rank>(machine.node_of.size());
-    std::vector<double> regrets;
+    std::vector<double> ratios;
     for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
         if (traits.has_counts()) continue;
         for (const std::uint64_t elements : sizes()) {
@@ -74,14 +74,14 @@ std::vector<double> regrets_of(const plan::Machine& machine, const char* name) {
             for (const plan::RankedCandidate& candidate : choice->candidates)
                 best = std::min(best,
                                 static_cast<double>(simulated(machine, call, candidate.algorithm)));
-            regrets.push_back(chosen / best);
+            ratios.push_back(chosen / best);
             EXPECT_LE(chosen, 1.3 * best)
                 << name << ": " << traits.name << ' ' << elements << ' ' << choice->algorithm();
             if (!traits.has_data()) break;
         }
     }
-    std::ranges::sort(regrets);
-    return regrets;
+    std::ranges::sort(ratios);
+    return ratios;
 }
 
 TEST(Prediction, ChoosesAboutTheBestCandidate) {
@@ -94,8 +94,8 @@ TEST(Prediction, ChoosesAboutTheBestCandidate) {
             plan::Machine machine = machine_of(team);
             machine.host_ranks = std::ranges::max(team.nodes);
             machine.host_processors = std::min(machine.host_ranks, processors);
-            const std::vector<double> regrets = regrets_of(machine, team.name);
-            EXPECT_LE(regrets[regrets.size() * 9 / 10], 1.05) << team.name << ' ' << processors;
+            const std::vector<double> ratios = relative_times(machine, team.name);
+            EXPECT_LE(ratios[ratios.size() * 9 / 10], 1.05) << team.name << ' ' << processors;
         }
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: measured points become ranges of sizes. For a call in a measured range, a job uses the
-// measured algorithm, not a prediction. Malformed files are refused. Method: handwritten tables.
+// Goal: measured points become ranges of sizes, in which a job uses the measured algorithm instead
+// of a prediction. Malformed files are refused.
+// Method: handwritten tables.
 #include <gtest/gtest.h>
 
 #include "run/job/measured_files.hpp"
@@ -42,9 +43,9 @@ TEST(Tuning, CasesAreKeptSeparate) {
     EXPECT_EQ(tuning.find(other, 16)->algorithm, "a2,a2");
     EXPECT_EQ(tuning.find(barrier, 0)->median_us, 3);
     EXPECT_EQ(tuning.find(kOnFour, 64), nullptr);
-    TunedCase exact = kOnFour;
-    exact.same_bits = false;
-    EXPECT_EQ(tuning.find(exact, 8)->algorithm, "a4") << "serves calls with weaker requirements";
+    TunedCase any_bits = kOnFour;
+    any_bits.same_bits = false;
+    EXPECT_EQ(tuning.find(any_bits, 8)->algorithm, "a4") << "serves calls with weaker requirements";
     other.provider = "net";
     EXPECT_EQ(tuning.find(other, 8), nullptr);
     other.provider = "";
@@ -83,9 +84,9 @@ TEST(Tuning, AMeasuredTeamUsesTheMeasuredAlgorithm) {
     EXPECT_NE(measured.reason.find("measured (file.json): 1.250 us; without it "),
               std::string::npos)
         << measured.reason;
-    for (const Choice& model : {choose(32, Type::float64, 4), choose(8, Type::float64, 5)}) {
-        EXPECT_FALSE(model.measured_us.has_value());
-        EXPECT_NE(model.algorithm(), "ring");
+    for (const Choice& predicted : {choose(32, Type::float64, 4), choose(8, Type::float64, 5)}) {
+        EXPECT_FALSE(predicted.measured_us.has_value());
+        EXPECT_NE(predicted.algorithm(), "ring");
     }
     const run::Chooser chooser(machine, 4, &*tuning, "none", {});
     const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});

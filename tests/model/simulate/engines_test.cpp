@@ -202,10 +202,10 @@ TEST(Engines, AgreeOnTreesPipelinesAndPublishedCells) {
                 program = localize(program,
                                    [&program](Rank peer) { return peer / 4 == program.rank / 4; });
             const ImagePart part = image_of(programs, call, setup);
-            const auto by_time = simulate_events({&part, 1}, setup);
-            const auto by_waves = simulate_generic({&part, 1}, setup);
-            ASSERT_TRUE(by_time.ok() && by_waves.ok());
-            expect_equal(*by_time, *by_waves, spec);
+            const auto by_events = simulate_events({&part, 1}, setup);
+            const auto by_generic = simulate_generic({&part, 1}, setup);
+            ASSERT_TRUE(by_events.ok() && by_generic.ok());
+            expect_equal(*by_events, *by_generic, spec);
         }
     }
 }

@@ -165,10 +165,10 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
     EXPECT_EQ(part.raises(), 3U);
     EXPECT_EQ(part.pieces().rows().size(), 4U) << "rank 2 has a single reception";
     const auto generic = simulate_generic({&part, 1}, setup);
-    const auto by_time = simulate_events({&part, 1}, setup);
-    ASSERT_TRUE(generic.ok() && by_time.ok());
+    const auto by_events = simulate_events({&part, 1}, setup);
+    ASSERT_TRUE(generic.ok() && by_events.ok());
     EXPECT_EQ(generic->makespan, 600'000 + setup.noise.delay(2, 0, 0)) << "one delay, not three";
-    EXPECT_EQ(by_time->makespan, generic->makespan);
+    EXPECT_EQ(by_events->makespan, generic->makespan);
 }
 
 /// Each rank reduces its share of all inputs, in place, into the output of rank 0. Ranks other than

@@ -190,9 +190,10 @@ TEST(Queue, TimeQueueAcceptsEntriesBeforeItsFront) {
         BinaryHeap reference;
         Time now = random.chance(1, 2) ? -1000 : 0;
         for (int burst = 0; burst < 40; ++burst) {
-            const auto most = Time{1} << random.below(20);
+            const auto ahead_max = Time{1} << random.below(20);
             for (std::uint64_t i = random.below(400); i > 0; --i) {
-                const auto ahead = random.below(random.chance(1, 2) ? 100 : std::uint64_t(most));
+                const auto ahead =
+                    random.below(random.chance(1, 2) ? 100 : std::uint64_t(ahead_max));
                 const Turn turn{now + static_cast<Time>(ahead),
                                 static_cast<std::uint32_t>(random.below(100))};
                 queue.push(turn);
@@ -218,10 +219,10 @@ TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
         base::Random random(seed);
         TimeQueue<Turn> queue;
         queue.order_by_owner(kAhead, owner_of);
-        std::vector<BinaryHeap> of_owner(kLanes / 3);
+        std::vector<BinaryHeap> expected(kLanes / 3);
         const auto push = [&](std::uint32_t lane, Time time) {
             queue.push({time, lane});
-            of_owner[owner_of[lane]].push({time, lane});
+            expected[owner_of[lane]].push({time, lane});
         };
         for (std::uint32_t lane = 0; lane < kLanes; ++lane)
             push(lane, static_cast<Time>(random.below(2'000)));
@@ -229,7 +230,7 @@ TEST(Queue, TimeQueueKeepsTheOrderOfEachOwner) {
         for (int taken = 0; !queue.empty(); ++taken) {
             const Turn turn = queue.top();
             queue.pop();
-            BinaryHeap& own = of_owner[owner_of[turn.lane]];
+            BinaryHeap& own = expected[owner_of[turn.lane]];
             ASSERT_TRUE(own.top().time == turn.time && own.top().lane == turn.lane) << seed;
             own.pop();
             ASSERT_GT(turn.time + kAhead, latest) << seed;
@@ -257,7 +258,7 @@ TEST(ContentionModels, PortsCarryOneMessageAtATime) {
     setup.model = message_model({.latency = 1'000'000, .issue = 0, .byte_fs = 1'000'000});
     // Three ranks, 100 bytes of 1 ns each. No receiver gets two messages at the same time.
     EXPECT_EQ(events(all_to_all(3, 100), setup).makespan, 200'000 + 1'000'000);
-    // A port stores a whole message before it forwards it, which adds one transmission.
+    // A port also carries one message at a time.
     Queueing ports{Contention::ports, Topology(1'000'000)};
     const Time with_ports = events(all_to_all(3, 100), setup, ports).makespan;
     EXPECT_GE(with_ports, 1'200'000);
@@ -266,7 +267,7 @@ TEST(ContentionModels, PortsCarryOneMessageAtATime) {
     setup.network = std::make_shared<Topology>(ports.topology);
     const Time shared = events(all_to_all(8, 100), setup, ports).makespan;
     const Time without_contention = events(all_to_all(8, 100), setup).makespan;
-    // Each node's port carries 4 * 7 messages of 100 ns; without contention each rank sends 7.
+    // A rank sends 7 messages of 100 ns. A port carries the 4 * 4 messages to the other node.
     EXPECT_EQ(without_contention, 7 * 100'000 + 1'000'000);
     EXPECT_GE(shared, 16 * 100'000 + 1'000'000);
 }
@@ -404,14 +405,15 @@ std::vector<Span> spans_of(const SimulatedCall& call, Time copy, Time& makespan)
     return spans;
 }
 
-/// Returns the number of copies, of this time, that take place while a message from another node to
-/// the node of the copying rank (or, with `sent`, from this node) is in flight.
+/// Returns the number of copies of the duration `copy` during which a message between nodes is in
+/// flight: to the copying rank or, if `sent`, from its node.
 std::int64_t hidden_copies(const std::vector<Span>& spans, Time copy, bool sent) {
     return std::ranges::count_if(spans, [&](const Span& work) {
         if (work.kind != Span::Kind::compute || work.end - work.begin != copy) return false;
         return std::ranges::any_of(spans, [&](const Span& flight) {
-            const bool fits = sent ? flight.rank / 2 == work.rank / 2 : flight.peer == work.rank;
-            return flight.kind == Span::Kind::flight && fits &&
+            const bool is_related =
+                sent ? flight.rank / 2 == work.rank / 2 : flight.peer == work.rank;
+            return flight.kind == Span::Kind::flight && is_related &&
                    flight.rank / 2 != flight.peer / 2 && flight.begin <= work.begin &&
                    work.end <= flight.end;
         });
@@ -437,7 +439,7 @@ TEST(Timeline, CopiesOverlapWithNetworkTransfers) {
         static_cast<void>(spans_of(call, 0, free_copies));
         const std::vector<Span> spans = spans_of(call, kCopy, makespan);
         EXPECT_EQ(makespan - free_copies, overlap.added);
-        EXPECT_EQ(hidden_copies(spans, kCopy, false), 8 * 3);
+        EXPECT_EQ(hidden_copies(spans, kCopy, /*sent=*/false), 8 * 3);
     }
 }
 
@@ -458,7 +460,7 @@ TEST(Timeline, CopiesOfAScatterOverlapWithNetworkTransfers) {
     const std::vector<Span> spans = spans_of(call, kCopy, makespan);
     EXPECT_EQ(free_copies, 2'150'000) << "two messages between nodes, and work on them";
     EXPECT_EQ(makespan - free_copies, kCopy);
-    EXPECT_EQ(hidden_copies(spans, kCopy, true), 3);
+    EXPECT_EQ(hidden_copies(spans, kCopy, /*sent=*/true), 3);
 }
 
 }  // namespace

@@ -77,15 +77,15 @@ TEST(Models, LogPAppliesTheGapAtBothEnds) {
               (2'000 + 6'000) + 2 * 4'000 + 2'000 + 2 * 4'000 + 2'000 + 6'000 + 2'000);
 }
 
-/// Returns the time of a broadcast to ranks 1 .. size - 1, in order.
-Time flat(const ModelParameters& parameters, Rank size) {
+/// Returns the time in which rank 0 sends to ranks 1 .. size - 1, in this order.
+Time broadcast_time(const ModelParameters& parameters, Rank size) {
     return generic({.collective = "broadcast",
                     .spec = "flat",
                     .request = {.size = size, .root = 0, .elements = 100}},
                    with(parameters))
         .makespan;
 }
-Time central(const ModelParameters& parameters, Rank size) {
+Time barrier_time(const ModelParameters& parameters, Rank size) {
     return generic({.collective = "barrier", .spec = "central", .request = {.size = size}},
                    with(parameters))
         .makespan;
@@ -98,13 +98,13 @@ TEST(Models, LogfPSendsSomeMessagesWithoutAGap) {
                                .gap = 4'000,
                                .free_messages = 3};
     // n messages: L + 2o + max((n - 1) o, (n - f) g).
-    EXPECT_EQ(flat(parameters, 4), 6'000 + 2 * 2'000 + 2 * 2'000);
-    EXPECT_EQ(flat(parameters, 6), 6'000 + 2 * 2'000 + 4 * 2'000);
-    EXPECT_EQ(flat(parameters, 8), 6'000 + 2 * 2'000 + (7 - 3) * 4'000);
+    EXPECT_EQ(broadcast_time(parameters, 4), 6'000 + 2 * 2'000 + 2 * 2'000);
+    EXPECT_EQ(broadcast_time(parameters, 6), 6'000 + 2 * 2'000 + 4 * 2'000);
+    EXPECT_EQ(broadcast_time(parameters, 8), 6'000 + 2 * 2'000 + (7 - 3) * 4'000);
     parameters.free_messages = 1;
-    const Time as_logfp = flat(parameters, 8);
+    const Time as_logfp = broadcast_time(parameters, 8);
     parameters.model = WireModel::logp;
-    EXPECT_EQ(as_logfp, flat(parameters, 8));
+    EXPECT_EQ(as_logfp, broadcast_time(parameters, 8));
 }
 
 TEST(Models, LoPChargesPipeliningProcessingAndSaturation) {
@@ -115,10 +115,10 @@ TEST(Models, LoPChargesPipeliningProcessingAndSaturation) {
                                      .saturation = 800};
     // Message k: 2000 + 3000 / k + 800 (1 - 2^(1 - k)).
     const Time three = 5'000 + 3'900 + 3'600;
-    EXPECT_EQ(flat(parameters, 4), three + 6'000 + 2'000);
-    EXPECT_EQ(flat(parameters, 8), three + 3'450 + 3'350 + 3'275 + 3'216 + 6'000 + 2'000);
+    EXPECT_EQ(broadcast_time(parameters, 4), three + 6'000 + 2'000);
+    EXPECT_EQ(broadcast_time(parameters, 8), three + 3'450 + 3'350 + 3'275 + 3'216 + 6'000 + 2'000);
     // Rank 0 receives three messages, and then sends three as if they were its first.
-    EXPECT_EQ(central(parameters, 4), (5'000 + 6'000 + 3 * 2'000) + three + 6'000 + 2'000);
+    EXPECT_EQ(barrier_time(parameters, 4), (5'000 + 6'000 + 3 * 2'000) + three + 6'000 + 2'000);
 }
 
 TEST(Models, AMessageThatCrossesAnotherOneTakesLonger) {
@@ -179,10 +179,10 @@ TEST(Models, BytesOccupyAReceiverThatDidNotWait) {
         const Time found = generic(call, setup).makespan;
         const auto programs = programs_of(call);
         const ImagePart part = image_of(programs, call, setup);
-        const auto by_time = simulate_events({&part, 1}, setup);
-        EXPECT_TRUE(by_time.ok());
-        if (!by_time) return Time{0};
-        EXPECT_EQ(by_time->makespan, found) << collective;
+        const auto by_events = simulate_events({&part, 1}, setup);
+        EXPECT_TRUE(by_events.ok());
+        if (!by_events) return Time{0};
+        EXPECT_EQ(by_events->makespan, found) << collective;
         return found;
     };
     EXPECT_EQ(time("broadcast", "flat", 2, 0), 800'000 + 5'000);

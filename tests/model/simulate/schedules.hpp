@@ -15,7 +15,7 @@
 namespace weft::lab::test {
 
 /// Returns a random spec in the notation of stages for n ranks. Splits (c, e) contain further
-/// stages; they nest at most three deep. Merges (m, n) are at the ends of a schedule.
+/// stages; they nest at most three deep. Merges (m, n) are at the ends of a schedule or a split.
 inline std::string random_schedule(base::Random& random, Rank n, int depth = 0) {
     const auto between = [&](Rank first, Rank last) {
         return first +

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t kSeed = 20'261'122;
 
 /// The owner's request that its peer read the exposed bytes, and replace them if `access` is write.
-/// Both processes share its memory.
+/// It is in memory that both processes share.
 struct Request {
     std::atomic<int> asked;     ///< round of the latest request
     std::atomic<int> answered;  ///< round of the latest answer

@@ -33,14 +33,15 @@ TEST(Statistics, APercentileIsTheSmallestSampleWithThatShareAtOrBelowIt) {
         for (std::size_t i = 0; i < count; ++i)
             samples.push_back(static_cast<double>(random.below(20)));
         for (const double percent : {0.0, 1.0, 25.0, 50.0, 99.0, 100.0}) {
-            const auto has_share_below = [&](double limit) {
-                const auto below = std::count_if(samples.begin(), samples.end(),
-                                                 [&](double x) { return x <= limit; });
-                return static_cast<double>(below) * 100 >= percent * static_cast<double>(count);
+            const auto has_share_up_to = [&](double limit) {
+                const auto count_up_to = std::count_if(samples.begin(), samples.end(),
+                                                       [&](double x) { return x <= limit; });
+                return static_cast<double>(count_up_to) * 100 >=
+                       percent * static_cast<double>(count);
             };
             double expected = *std::max_element(samples.begin(), samples.end());
             for (const double x : samples)
-                if (has_share_below(x)) expected = std::min(expected, x);
+                if (has_share_up_to(x)) expected = std::min(expected, x);
             EXPECT_EQ(percentile(samples, percent), expected)
                 << percent << " % of " << count << " samples";
         }
