@@ -149,7 +149,7 @@ WEFT_API int weft_size(const weft_team* team);
 /// team. A rank can be in at most 32 teams, the world included. If a member of a new team has
 /// reached this limit, all members of `team` get WEFT_ERR_MEMORY and no team is made.
 WEFT_API weft_status weft_team_split(weft_team* team, int color, int key, weft_team** out);
-/// Forms a team of the members that share memory with this rank, in the same order.
+/// Forms a team of the members that share memory with this rank, in their order in `team`.
 WEFT_API weft_status weft_team_split_node(weft_team* team, weft_team** out);
 /// Makes a team of `count` ranks of the world, in the order of `ranks`. Only these ranks call it,
 /// with equal `ranks`; other calls may be in flight. allgather: as in weft_bootstrap, but among
@@ -254,8 +254,8 @@ WEFT_API weft_status weft_compare_swap(weft_team* team, uint64_t* word, uint64_t
 /// Orders deliveries at each peer: earlier puts, signals and atomic operations of this rank before
 /// later ones. Does not order gets.
 WEFT_API weft_status weft_fence(weft_team* team);
-/// Waits until all puts and gets of this rank, on all teams, are complete here and at the peers.
-/// Puts and gets through a context (onesided.h) are not included.
+/// Waits until all puts, gets, signals and atomic operations of this rank, on all teams but not
+/// through contexts (onesided.h), are complete here and at the peers.
 WEFT_API weft_status weft_quiet(weft_team* team);
 
 // --- collectives ---------------------------------------------------------------------------------

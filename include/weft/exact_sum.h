@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-#define WEFT_EXACT_WORDS 99
+#define WEFT_EXACT_WORDS 99  ///< words of a sum
 
 /// A sum. The words may be copied and sent to other ranks. If all words are 0, no value was added.
 typedef struct weft_exact_sum {

@@ -37,7 +37,7 @@ WEFT_API void weft_near_drive(weft_near* near);
 
 /// Returns the address in this process of the peer's memory at `symmetric`, this rank's address.
 /// NULL if the memory is not mapped, if `bytes` bytes do not fit, or if `symmetric` is not aligned
-/// to `alignment` bytes.
+/// to `alignment` bytes. Counts as an access: may call weft_near_drive().
 static inline void* weft_near_at(weft_near* near, const void* symmetric, size_t bytes,
                                  size_t alignment, int peer) {
     const uintptr_t offset = (uintptr_t)symmetric - near->heap;

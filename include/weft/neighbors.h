@@ -95,9 +95,9 @@ WEFT_API weft_status weft_neighbor_allgatherv_init(weft_neighbors* neighbors, co
 
 /// @name Stencils
 /// A stencil exchanges blocks of equal size with members up to a distance on a grid. A box has
-/// diagonal neighbors; a star has not. The direct method sends each block to its neighbor: 26
+/// diagonal neighbors; a star has none. The direct method sends each block to its neighbor: 26
 /// messages in a box of three dimensions and reach 1. The combined method exchanges along one
-/// dimension after the other, and joins blocks for one distance: 6 messages, with more bytes.
+/// dimension after the other, all blocks for one member in one message: 6 messages, more bytes.
 /// Source: Traeff et al., Isomorphic, sparse MPI-like collective communication operations.
 /// @{
 typedef struct weft_stencil weft_stencil;
@@ -112,9 +112,9 @@ typedef enum weft_way {
 /// Makes a stencil. Not collective; arguments are equal on all members. The grid is as in
 /// weft_neighbors_on_grid(), with 1 to 8 dimensions. Neighbors are the members whose coordinates
 /// differ by at most `reach`, 1 to 8; if star is not 0, in one coordinate only. A box has at most
-/// 10,000 offsets. Its blocks are in lexicographic order of the offsets, (-reach, ..., -reach) to
-/// (reach, ..., reach), without 0. A star's are ordered by dimension, then by distance, the
-/// previous rank before the next rank.
+/// 10,000 offsets, 0 included. Its blocks are in lexicographic order of the offsets, from
+/// (-reach, ..., -reach) to (reach, ..., reach), without 0. A star's are ordered by dimension,
+/// then by distance, the previous rank before the next rank.
 WEFT_API weft_status weft_stencil_create(weft_team* team, int dimensions, const int* extents,
                                          const int* periodic, int star, int reach,
                                          weft_stencil** out);

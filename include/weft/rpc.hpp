@@ -176,8 +176,8 @@ class Rpc {
     }
     Rpc(const Rpc&) = delete;
     Rpc& operator=(const Rpc&) = delete;
-    /// Removes the handlers; requests that arrive later wait for the next Rpc. Call it before
-    /// finalize() of the runtime.
+    /// Requests that arrive later wait for the next Rpc. Destroy an Rpc before finalize() of the
+    /// runtime.
     ~Rpc() {
         try {
             runtime_.on_message(kRequest, nullptr, nullptr);

@@ -271,7 +271,7 @@ class GlobalSpan {
         return {array_, mine_ + offset, count, rank_};
     }
     [[nodiscard]] GlobalSpan first(std::size_t count) const { return subspan(0, count); }
-    /// Returns the last `count` elements, or all if the span has fewer.
+    /// Returns the last `count` elements. Throws an Error if the span has fewer.
     [[nodiscard]] GlobalSpan last(std::size_t count) const {
         return subspan(size_ - std::min(count, size_), count);
     }

@@ -10,7 +10,7 @@ namespace weft {
 /// Index of a member of a team, 0..size-1.
 using Rank = std::int32_t;
 
-/// Element types. Each has the size of the C++ type with this name; elements.hpp defines types that
+/// Element types. Each has the size of the corresponding C++ type; elements.hpp defines types that
 /// C++ lacks.
 enum class Type : std::uint8_t {
     int8,

@@ -258,7 +258,7 @@ class WEFT_API Team : public OneSidedCalls {
     /// world included. If a member of a new team has reached this limit, all members get an Error
     /// of Status::memory, and no team is made.
     [[nodiscard]] std::optional<Team> split(int color, int key);
-    /// Forms a team of the members that share memory with this rank, in the same order. Collective.
+    /// Forms a team of the members that share memory with this rank, in rank order. Collective.
     [[nodiscard]] Team split_by_node();
     /// Forms a team of the `size` members start, start + stride, ..., in this order. Returns no
     /// team on other members. Collective, with equal arguments. stride: not 0; may be negative.

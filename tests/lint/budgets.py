@@ -215,13 +215,6 @@ def _of_classes(counts, subjects):
     return (counts[largest], largest) if largest else 0
 
 
-def type_names(sources, subjects):
-    inside, _ = _with_exceptions(subjects)
-    scopes = Types([source for source in sources if source.is_cpp and source.under(*inside)]).scopes
-    largest = max(scopes, key=lambda name: len(scopes[name]), default=None)
-    return (len(scopes[largest]), largest) if largest else 0
-
-
 def names_in_many_scopes(sources, subjects):
     inside, _ = _with_exceptions(subjects)
     scopes = Types([source for source in sources if source.is_cpp and source.under(*inside)]).scopes
