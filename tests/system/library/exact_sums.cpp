@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exact_sums.cpp - ranks that compare exact sums with a multi-precision reference: all collectives,
-// forms, types and algorithms, and distributed arrays.
+// exact_sums.cpp - ranks that compare exact sums with a multi-precision reference: all reducing
+// collectives, forms, types and algorithms, and sums of distributed arrays.
 #include <complex>
 #include <cstdlib>
 #include <functional>
@@ -29,7 +29,7 @@ struct Expected {
     std::vector<T> exscan;  ///< over the ranks before this one
 };
 
-/// Input values of all ranks. kind: empty: element i has kind i modulo their number.
+/// Input values of all ranks. If `kind` is empty, value i has kind i % kHardKinds.
 struct Inputs {
     std::optional<Hard> kind;
     std::size_t count;
@@ -118,7 +118,7 @@ class Case {
     int try_all_algorithms() {
         int calls = 0;
         for (const Trial& trial : trials_) {
-            if (trial.collective == "reduce_scatterv") continue;  // algorithms of reduce_scatter
+            if (trial.collective == "reduce_scatterv") continue;  // has those of reduce_scatter
             for (const auto& candidate :
                  team_.candidates_of(trial.collective, elements_, Type::float64)) {
                 team_.set_algorithm(trial.collective, candidate.algorithm);
@@ -139,6 +139,7 @@ class Case {
         std::vector<T> expected;  ///< first elements of the result; empty: this rank has none
     };
 
+    /// A complex element has two values.
     [[nodiscard]] std::size_t values_in_element() const {
         return type_ == Type::cfloat || type_ == Type::cdouble ? 2 : 1;
     }

@@ -23,7 +23,7 @@ static struct field* field;
 static int next_rank(void) {
     return (my_rank + 1) % size;
 }
-static int rank_before(void) {
+static int previous_rank(void) {
     return (my_rank + size - 1) % size;
 }
 static void clear(void) {
@@ -36,13 +36,14 @@ static double value(int rank, int x, int y, int z) {
     return 1000 * rank + 100 * x + 10 * y + z + 1;
 }
 
-// Initialisers of weft_block_grid: bytes of a block, dimensions, counts, strides in the destination
-// and in the source.
+// Members of a weft_block_grid, in order: bytes of a block, dimensions, counts, strides in the
+// destination and in the source.
 static const size_t counts[3] = {kX, kY, kZ};
 static const ptrdiff_t row_major_strides[3] = {kY * kZ * 8, kZ * 8, 8};
 static const ptrdiff_t transposed_strides[3] = {8, kX * 8, kY* kX * 8};
 
-/// Transposes a box by a put into `at`, which names memory of the peer, and gets it back.
+/// Puts a box, transposed, into the next rank's memory with the name `at`, and gets it back.
+/// `stored`: this rank's memory with the name `at`.
 static void transpose(double* at, const double* stored, uint64_t* signal) {
     static double box[kX][kY][kZ], back[kX][kY][kZ];
     const weft_block_grid out = {8, 3, counts, transposed_strides, row_major_strides};
@@ -55,7 +56,7 @@ static void transpose(double* at, const double* stored, uint64_t* signal) {
     for (int x = 0; x < kX; ++x)
         for (int y = 0; y < kY; ++y)
             for (int z = 0; z < kZ; ++z)
-                CHECK(stored[(z * kY + y) * kX + x] == value(rank_before(), x, y, z));
+                CHECK(stored[(z * kY + y) * kX + x] == value(previous_rank(), x, y, z));
     memset(back, 0, sizeof back);
     DONE(weft_get_grid(world, back, at, &in, next_rank()));
     CHECK(memcmp(back, box, sizeof box) == 0);
@@ -111,7 +112,7 @@ static void eight_dimensions(void) {
     for (int i = 0; i < 256; ++i) {
         int mirrored = 0;
         for (int bit = 0; bit < 8; ++bit) mirrored |= (i >> bit & 1) << (7 - bit);
-        CHECK(field->large[i] == (unsigned char)(mirrored + rank_before()));
+        CHECK(field->large[i] == (unsigned char)(mirrored + previous_rank()));
     }
 }
 
@@ -152,7 +153,7 @@ static void started_puts(void) {
         DONE(weft_barrier(world));  // without a quiet: the requests were complete
         int right = 1;
         for (int i = 0; i < kLarge; ++i)
-            right &= field->large[i] == (unsigned char)(i + rank_before() + round);
+            right &= field->large[i] == (unsigned char)(i + previous_rank() + round);
         CHECK(right);
         DONE(weft_barrier(world));
     }

@@ -14,7 +14,7 @@ static uint64_t refused;                    // calls that were refused within a 
 static uint64_t received_from[64];          // pings, by sender
 
 /// The data with which each message starts.
-struct word {
+struct head {
     int32_t from;     ///< sender
     int32_t rest;     ///< fans only: number of later generations
     uint64_t number;  ///< round of a ping; for a fan, distance to the second receiver
@@ -23,10 +23,10 @@ struct word {
 /// Replies with the ping's own bytes. Checks that the pings of a sender arrive in order, and that
 /// a handler must not wait: weft_quiet() and collectives are refused.
 static void ping(void* arg, const weft_am* message, const void* data, size_t bytes) {
-    struct word word;
-    memcpy(&word, data, sizeof word);
-    CHECK(arg == &pings && weft_am_peer(message) == word.from);
-    CHECK(word.number == received_from[word.from]++);
+    struct head head;
+    memcpy(&head, data, sizeof head);
+    CHECK(arg == &pings && weft_am_peer(message) == head.from);
+    CHECK(head.number == received_from[head.from]++);
     ++pings;
     DONE(weft_am_reply(message, kPong, data, bytes));
     if (weft_quiet(world) == WEFT_ERR_ARGUMENT && weft_barrier(world) == WEFT_ERR_ARGUMENT)
@@ -34,26 +34,26 @@ static void ping(void* arg, const weft_am* message, const void* data, size_t byt
 }
 
 static void pong(void* arg, const weft_am* message, const void* data, size_t bytes) {
-    struct word word;
-    memcpy(&word, data, sizeof word);
-    CHECK(arg == &pongs && word.from == my_rank && weft_am_peer(message) >= 0);
-    CHECK(bytes == sizeof word || bytes == kLong);
-    const unsigned char* rest = (const unsigned char*)data + sizeof word;
-    for (size_t i = 0; i < bytes - sizeof word; ++i) CHECK(rest[i] == (unsigned char)word.number);
+    struct head head;
+    memcpy(&head, data, sizeof head);
+    CHECK(arg == &pongs && head.from == my_rank && weft_am_peer(message) >= 0);
+    CHECK(bytes == sizeof head || bytes == kLong);
+    const unsigned char* rest = (const unsigned char*)data + sizeof head;
+    for (size_t i = 0; i < bytes - sizeof head; ++i) CHECK(rest[i] == (unsigned char)head.number);
     ++pongs;
 }
 
 /// Sends two messages of the next generation, unless this is the last generation.
 static void fan(void* arg, const weft_am* message, const void* data, size_t bytes) {
-    struct word word;
+    struct head head;
     (void)arg;
     (void)message;
-    memcpy(&word, data, sizeof word);
+    memcpy(&head, data, sizeof head);
     ++fans;
-    if (word.rest == 0) return;
-    --word.rest;
-    DONE(weft_am_request(world, (my_rank + 1) % size, kFan, &word, bytes));
-    DONE(weft_am_request(world, (my_rank + (int)word.number) % size, kFan, &word, bytes));
+    if (head.rest == 0) return;
+    --head.rest;
+    DONE(weft_am_request(world, (my_rank + 1) % size, kFan, &head, bytes));
+    DONE(weft_am_request(world, (my_rank + (int)head.number) % size, kFan, &head, bytes));
 }
 
 static void late(void* arg, const weft_am* message, const void* data, size_t bytes) {
@@ -68,10 +68,10 @@ static void requests_and_replies(void) {
     unsigned char bytes[kLong];
     for (uint64_t round = 0; round < kRounds; ++round) {
         for (int peer = 0; peer < size; ++peer) {
-            const struct word word = {my_rank, 0, round};
+            const struct head head = {my_rank, 0, round};
             memset(bytes, (int)(unsigned char)round, sizeof bytes);
-            memcpy(bytes, &word, sizeof word);
-            DONE(weft_am_request(world, peer, kPing, bytes, round % 3 == 0 ? kLong : sizeof word));
+            memcpy(bytes, &head, sizeof head);
+            DONE(weft_am_request(world, peer, kPing, bytes, round % 3 == 0 ? kLong : sizeof head));
         }
     }
     const uint64_t all = kRounds * (uint64_t)size;
@@ -83,8 +83,8 @@ static void requests_and_replies(void) {
 
 /// Starts a tree of 1023 messages (10 generations) at each rank, and counts them over all ranks.
 static void nested_requests(void) {
-    const struct word word = {my_rank, 9, (uint64_t)my_rank + 2};
-    DONE(weft_am_request(world, my_rank, kFan, &word, sizeof word));
+    const struct head head = {my_rank, 9, (uint64_t)my_rank + 2};
+    DONE(weft_am_request(world, my_rank, kFan, &head, sizeof head));
     uint64_t total = 0;
     while (total != (uint64_t)size * 1023) {
         weft_progress(runtime);

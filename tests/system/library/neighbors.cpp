@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // neighbors.cpp - exchanges short and long blocks with the neighbors of random graphs and of grids,
-// in blocking and started calls, and with stencils, each of whose methods is tested.
+// in blocking and started calls, and by each method of stencils.
 #include "weft/neighbors.hpp"
 
 #include <algorithm>

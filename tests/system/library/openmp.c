@@ -29,7 +29,7 @@ static void wait_for_threads(void* unused) {
 
 /// Each thread sends blocks around the ring and reduces in its own team.
 static int use_own_team(int thread, weft_team* team) {
-    const int next = (my_rank + 1) % size, before = (my_rank + size - 1) % size;
+    const int next = (my_rank + 1) % size, previous = (my_rank + size - 1) % size;
     uint64_t block[kWords];
     int faults = 0;
     for (uint64_t round = 1; round <= kRounds; ++round) {
@@ -38,8 +38,8 @@ static int use_own_team(int thread, weft_team* team) {
                                   &shared->signals[thread], round, 0, next) != WEFT_OK;
         faults += weft_wait_until(team, &shared->signals[thread], WEFT_EQ, round) != WEFT_OK;
         for (int i = 0; i < kWords; ++i)
-            faults += shared->words[thread][i] != round * 1000 + (uint64_t)(100 * before + i);
-        faults += weft_signal(team, &shared->credits[thread], round, 0, before) != WEFT_OK;
+            faults += shared->words[thread][i] != round * 1000 + (uint64_t)(100 * previous + i);
+        faults += weft_signal(team, &shared->credits[thread], round, 0, previous) != WEFT_OK;
         faults += weft_wait_until(team, &shared->credits[thread], WEFT_EQ, round) != WEFT_OK;
         double sum = thread + 1;
         faults += weft_allreduce(team, WEFT_IN_PLACE, &sum, 1, WEFT_DOUBLE, WEFT_SUM) != WEFT_OK;

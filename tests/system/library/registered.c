@@ -30,8 +30,8 @@ static size_t words_of(int rank) {
     return kWords - 100 * (size_t)rank;
 }
 
-/// Returns memory of kWords words and two guards. Kinds: on the stack of main(), static, of
-/// malloc(), symmetric, of mmap().
+/// Returns memory of kWords words and two guards, of one of the kinds in `kinds`. Allocates all
+/// kinds, because all ranks must call weft_alloc().
 static void* memory_of_kind(int kind, uint64_t* on_stack) {
     void* symmetric = NULL;
     const size_t bytes = sizeof fixed;
@@ -258,9 +258,9 @@ static void teams(void) {
         DONE(weft_put_nbi(again, word, &me, sizeof me, (weft_rank(again) + 1) % size));
         DONE(weft_unregister(again, round % 2 ? word : other));
         DONE(weft_unregister(again, round % 2 ? other : word));
-        const int before = (weft_rank(again) + size - 1) % size;
+        const int previous = (weft_rank(again) + size - 1) % size;
         // weft_unregister() has completed the put. Ranks of the team are in reverse order.
-        CHECK(target == 1 + (uint64_t)(size - 1 - before));
+        CHECK(target == 1 + (uint64_t)(size - 1 - previous));
     }
     DONE(weft_team_free(again));
 }

@@ -6,7 +6,11 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "check.hpp"
+
 namespace {
+
+using weft::test::check;
 
 struct Point {
     double x, y;
@@ -32,12 +36,6 @@ int throw_above_three(int value) {
     return value;
 }
 
-/// Prints a condition that is false; returns the condition.
-bool check(bool holds, const char* what) {
-    if (!holds) std::fprintf(stderr, "rank %d: %s\n", my_rank, what);
-    return holds;
-}
-
 weft::Team* team_of_functions = nullptr;
 
 /// Returns true if a collective is refused within a called function, which must not wait.
@@ -59,38 +57,32 @@ int main() {
     weft::Team world = runtime.world();
     my_rank = world.rank();
     team_of_functions = &world;
-    bool right = true;
     {
         weft::Rpc rpc(runtime);
         std::vector<weft::Future<int>> sums;
         for (int i = 0; i < 300; ++i) sums.push_back(rpc.call<add>(i % world.size(), i, 1000));
         for (int i = 299; i >= 0; --i)
-            right =
-                check(sums[static_cast<std::size_t>(i)].get() == i + 1000, "the result of add()") &&
-                right;
+            check(sums[static_cast<std::size_t>(i)].get() == i + 1000, "the result of add()");
         for (weft::Rank peer = 0; peer < world.size(); ++peer) {
             auto callee = rpc.call<rank_of_callee>(peer);
             const Point point = rpc.call<swapped_and_scaled>(peer, Point{1.5, -2}, 3).get();
-            right = check(point.x == -6 && point.y == 4.5, "the result of swapped_and_scaled()") &&
-                    right;
+            check(point.x == -6 && point.y == 4.5, "the result of swapped_and_scaled()");
             while (!callee.ready()) continue;
-            right = check(callee.get() == peer, "the result of rank_of_callee()") && right;
+            check(callee.get() == peer, "the result of rank_of_callee()");
             rpc.call<report>(peer, my_rank + 1).get();
         }
-        right = check(rpc.call<throw_above_three>(0, 2).get() == 2,
-                      "a function that may throw returns a value") &&
-                right;
+        check(rpc.call<throw_above_three>(0, 2).get() == 2,
+              "a function that may throw returns a value");
         try {
             static_cast<void>(rpc.call<throw_above_three>(0, 4).get());
-            right = check(false, "an exception in the called function is not reported");
+            check(false, "an exception in the called function is not reported");
         } catch (const weft::Error& error) {
-            right = check(error.status() == weft::Status::argument, error.what()) && right;
+            check(error.status() == weft::Status::argument, error.what());
         }
-        right =
-            check(rpc.call<refuses_barrier>(0).get(), "a barrier in a called function") && right;
+        check(rpc.call<refuses_barrier>(0).get(), "a barrier in a called function");
         world.barrier();
         const long size = world.size();
-        right = check(reported == size * (size + 1) / 2, "the reported sum") && right;
+        check(reported == size * (size + 1) / 2, "the reported sum");
         world.barrier();
     }
     // Replies that arrive after the end of an Rpc, and messages that no handler takes.
@@ -99,9 +91,7 @@ int main() {
             weft::Rpc rpc(runtime);
             for (int i = 0; i < 3; ++i)
                 static_cast<void>(rpc.call<add>((my_rank + 1) % world.size(), i, 1));
-            right = check(rpc.call<add>(my_rank, round, 1).get() == round + 1,
-                          "the result of a later Rpc") &&
-                    right;
+            check(rpc.call<add>(my_rank, round, 1).get() == round + 1, "the result of a later Rpc");
             world.barrier();
         }
         world.barrier();
@@ -109,6 +99,7 @@ int main() {
     for (int i = 0; i < 30; ++i) world.send((my_rank + 1) % world.size(), kNoHandler, &i, sizeof i);
     const int ranks = world.size();
     runtime.finalize();
-    if (my_rank == 0 && right) std::printf("%d ranks: all functions are right\n", ranks);
-    return right ? 0 : 1;
+    if (my_rank == 0 && weft::test::wrong == 0)
+        std::printf("%d ranks: all functions are right\n", ranks);
+    return weft::test::wrong == 0 ? 0 : 1;
 }

@@ -95,15 +95,15 @@ static void use_memory(weft_team* team, int members) {
     uint64_t* own = NULL;
     const uint64_t value = 100 + (uint64_t)my_rank;
     const int next = (my_rank + 1) % members;
-    const int before = (my_rank + members - 1) % members;
+    const int previous = (my_rank + members - 1) % members;
     DONE(weft_put_signal(team, memory + 2, &value, sizeof value, memory + 3, 1, 0, next));
     DONE(weft_wait_until(team, memory + 3, WEFT_EQ, 1));
-    CHECK(memory[2] == 100 + (uint64_t)before);
+    CHECK(memory[2] == 100 + (uint64_t)previous);
     DONE(weft_alloc(team, sizeof *own, (void**)&own));
     DONE(weft_put(team, own, &value, sizeof value, next));
     DONE(weft_quiet(team));
     DONE(weft_barrier(team));
-    CHECK(*own == 100 + (uint64_t)before);
+    CHECK(*own == 100 + (uint64_t)previous);
     DONE(weft_free(team, own));
 }
 

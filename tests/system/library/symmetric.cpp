@@ -20,13 +20,13 @@ struct Slot {
     std::int32_t small[3];
 };
 
-/// Ranks around this one, and the team.
+/// The team of all ranks, this rank, and the ranks next to it.
 struct Ring {
     weft::Team world;
     weft::Rank rank = world.rank();
     weft::Rank size = world.size();
     weft::Rank next = (rank + 1) % size;
-    weft::Rank before = (rank + size - 1) % size;
+    weft::Rank previous = (rank + size - 1) % size;
 
     void complete() {
         world.quiet();
@@ -41,7 +41,7 @@ void arrays(Ring& ring) {
     numbers.peer(ring.next)[3] = 10 * ring.rank + 3;
     *(numbers.peer(ring.next).data() + 4) = 10 * ring.rank + 4;
     ring.complete();
-    check(numbers[3] == 10 * ring.before + 3 && numbers[4] == 10 * ring.before + 4, "puts");
+    check(numbers[3] == 10 * ring.previous + 3 && numbers[4] == 10 * ring.previous + 4, "puts");
     const long seen = numbers.peer(ring.next)[3];
     check(seen == 10 * ring.rank + 3, "a get");
     weft::GlobalPtr<long> at = &numbers.peer(ring.next)[3];
@@ -68,7 +68,8 @@ void spans(Ring& ring) {
     const std::array few{1, 2, 3};
     there.last(10).put_nbi(few);
     ring.complete();
-    check(numbers[19] == 100 * ring.before + 19 && numbers[29] == 100 * ring.before + 9, "spans");
+    check(numbers[19] == 100 * ring.previous + 19 && numbers[29] == 100 * ring.previous + 9,
+          "spans");
     check(numbers[42] == 3 && numbers[43] == 0, "last()");
     check(there.get()[19] == values[19] && there.size() == 50, "get()");
     std::array<int, 5> five{};
@@ -79,7 +80,7 @@ void spans(Ring& ring) {
     there.first(1).put_signal(values = {7}, signals.peer(ring.next)[1], 2, weft::SignalOp::add);
     ring.world.wait_until(&signals[0], weft::Compare::eq, 9);
     ring.world.wait_until(&signals[1], weft::Compare::eq, 2);
-    check(numbers[0] == 7 && numbers[1] == 100 * ring.before + 1, "put_signal()");
+    check(numbers[0] == 7 && numbers[1] == 100 * ring.previous + 1, "put_signal()");
     if (const std::span<int> here = there.local(); !here.empty())
         check(here[0] == 7 && here.size() == 50, "local()");
     ring.complete();
@@ -125,7 +126,7 @@ void futures(Ring& ring, weft::Runtime& runtime) {
     auto second = first.then([&](int number) { return 10 * number + ++order; });
     check(second.get() == 12 && first.get() == 1 && order == 2, "then() runs once, in order");
     ring.world.barrier();  // without a quiet: the future was ready
-    check(numbers[777] == ring.before + 777 && numbers[65535] == ring.before + 65535, "iput()");
+    check(numbers[777] == ring.previous + 777 && numbers[65535] == ring.previous + 65535, "iput()");
 
     // A get, then a call with its result, then a put that depends on both.
     std::vector<int> three{1, 2, 3};
@@ -140,9 +141,9 @@ void futures(Ring& ring, weft::Runtime& runtime) {
     all.get();
     check(chain.get() == (ring.rank + 4) / 2 && elements[19].get() == ring.rank + 119,
           "when_all()");
-    check(copies[9] == ring.before + 65535, "iget() of a buffer");
+    check(copies[9] == ring.previous + 65535, "iget() of a buffer");
     ring.world.barrier();
-    check(numbers[0] == (ring.before + 4) / 2 && numbers[2] == 9, "the last put of the chain");
+    check(numbers[0] == (ring.previous + 4) / 2 && numbers[2] == 9, "the last put of the chain");
 
     double total = 1;
     auto reduced = weft::future_of(ring.world.start(

@@ -122,7 +122,7 @@ class TeamTrees {
             }
         }
         bool fits = true;  // all children have a table index
-        for (auto& [at, child] : children) fits = find_table_index(child) && fits;
+        for (auto& [of_color, child] : children) fits = find_table_index(child) && fits;
         make_children(team, color, key, children, fits);
     }
 
@@ -154,7 +154,7 @@ class TeamTrees {
             ++refusals_;
             return;
         }
-        for (auto& [at, child] : children) {
+        for (auto& [of_color, child] : children) {
             for (const Rank rank : child.ranks)
                 used_entries_[static_cast<std::size_t>(rank)] |= std::uint64_t{1}
                                                                  << child.table_index;

@@ -20,9 +20,10 @@
 #include "check.h"
 #include "tests/support/traffic_draw.h"
 
-enum { kRanksMax = 16, kCells = 48, kBlock = 96 };  // words and bytes of struct memory
-enum { kWordsMax = 256 };                           // words of a message
-enum { kRound = 400, kTeamRounds = 8 };             // operations of a round; rounds of a team
+enum { kRanksMax = 16, kCells = 48, kBlock = 96 };         // words and bytes of struct memory
+enum { kWordsMax = 256 };                                  // words of a message
+enum { kRoundOperations = 400 };                           // operations of a round
+enum { kTeamRounds = 8 };                                  // rounds of a team
 enum { kWorld, kContext, kTeam, kTeamContext, kHandles };  // indices of `handles`
 // Numbers of message handlers. The receiver of kAsk replies by kReply. The receiver of kPass sends
 // the data to a third rank by kPassed. kMarked follows a put that must be visible.
@@ -49,16 +50,17 @@ struct operation {
     uint64_t value;
 };
 
-static struct memory *mine, *model;    // model: by rank
-static uint64_t started[kRound];       // operands and results of started operations
-static int plant_word, plant_message;  // 1 on rank 0 until the fault is planted
+static struct memory *mine, *model;         // model: by rank
+static uint64_t started[kRoundOperations];  // operands and results of started operations
+static int plant_word, plant_message;       // 1 on rank 0 until the fault is planted
 static int round_number;
 static int colors[kRanksMax];             // ranks of equal color form the team handles[kTeam]
 static int marked[kRanksMax][kRanksMax];  // round of the last mark plus 1, by origin and target
 static weft_team* handles[kHandles];
 static weft_near* near_view;
 
-static uint64_t mixed(uint64_t digest, uint64_t value) {
+/// Returns the digest of one more value, which depends on the order of the values.
+static uint64_t folded(uint64_t digest, uint64_t value) {
     return (digest ^ value) * 0x9e3779b97f4a7c15ULL + 1;
 }
 
@@ -239,7 +241,7 @@ static void do_block(const struct operation* op) {
 
 static uint64_t digest_of(const uint64_t* words, size_t count) {
     uint64_t digest = count;
-    for (size_t i = 0; i < count; ++i) digest = mixed(digest, words[i]);
+    for (size_t i = 0; i < count; ++i) digest = folded(digest, words[i]);
     return digest;
 }
 static uint64_t copied_digest(const void* data, size_t bytes) {
@@ -256,7 +258,7 @@ static void count_message(void) {
 static void on_post(void* arg, const weft_am* message, const void* data, size_t bytes) {
     uint64_t* const seen = &mine->requests[weft_am_peer(message)];
     (void)arg;
-    *seen = mixed(*seen, copied_digest(data, bytes));
+    *seen = folded(*seen, copied_digest(data, bytes));
     count_message();
 }
 static void on_ask(void* arg, const weft_am* message, const void* data, size_t bytes) {
@@ -272,13 +274,13 @@ static void on_pass(void* arg, const weft_am* message, const void* data, size_t 
 static void on_marked(void* arg, const weft_am* message, const void* data, size_t bytes) {
     const int peer = weft_am_peer(message);
     uint64_t* const seen = &mine->requests[peer];
-    *seen = mixed(*seen, __atomic_load_n(&mine->marks[peer], __ATOMIC_ACQUIRE));
+    *seen = folded(*seen, __atomic_load_n(&mine->marks[peer], __ATOMIC_ACQUIRE));
     on_post(arg, message, data, bytes);
 }
 static void on_reply(void* arg, const weft_am* message, const void* data, size_t bytes) {
     uint64_t* const seen = &mine->replies[weft_am_peer(message)];
     (void)arg;
-    *seen = mixed(*seen, copied_digest(data, bytes));
+    *seen = folded(*seen, copied_digest(data, bytes));
     count_message();
 }
 static void on_passed(void* arg, const weft_am* message, const void* data, size_t bytes) {
@@ -291,12 +293,12 @@ static void on_passed(void* arg, const weft_am* message, const void* data, size_
 static void model_message(int handler, const struct operation* op, uint64_t digest) {
     struct memory* const modeled = &model[op->target];
     uint64_t* const seen = &modeled->requests[op->origin];
-    if (handler == kMarked) *seen = mixed(*seen, modeled->marks[op->origin]);
-    *seen = mixed(*seen, digest);
+    if (handler == kMarked) *seen = folded(*seen, modeled->marks[op->origin]);
+    *seen = folded(*seen, digest);
     ++modeled->handled;
     if (handler == kAsk) {
         struct memory* const back = &model[op->origin];
-        back->replies[op->target] = mixed(back->replies[op->target], digest);
+        back->replies[op->target] = folded(back->replies[op->target], digest);
         ++back->handled;
     }
     if (handler == kPass) {
@@ -375,7 +377,7 @@ static void do_round(void) {
     for (uint64_t i = 0; i < 40; ++i) numbers[i] = my_rank == root ? one + i : 0;
     DONE(weft_iallreduce(handles[kTeam], &one, &sum, 1, WEFT_UINT64, WEFT_SUM, &reduction));
     DONE(weft_ibroadcast(world, numbers, 40, WEFT_UINT64, root, &broadcast));
-    for (int slot = 0; slot < kRound; ++slot) {
+    for (int slot = 0; slot < kRoundOperations; ++slot) {
         struct operation op = draw_operation();
         if (op.kind == 0)
             do_block(&op);
@@ -411,7 +413,7 @@ int main(int argc, char** argv) {
     DONE(weft_context_create(world, 0, &handles[kContext]));
     DONE(weft_near_open(world, sizeof *near_view, &near_view));
     state = seed;
-    for (long done = 0; done < operations; done += kRound, ++round_number) {
+    for (long done = 0; done < operations; done += kRoundOperations, ++round_number) {
         if (round_number % kTeamRounds == 0) {
             if (round_number != 0) free_team();
             make_team();

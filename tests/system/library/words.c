@@ -167,8 +167,8 @@ static void gets_with_requests(void) {
     complete_puts();
 }
 
-/// Each rank sets one word at every rank, and waits for all words at its own. `words` is the
-/// condition on all of them, `skipped` on those that `skip` does not mark.
+/// Each rank sets one word at every rank, and waits for all its own words. `words` is the condition
+/// on all of them, `skipped` on those that `skip` does not mark.
 static void waits(void) {
     const int32_t minus = -3, zero = 0;
     const uint64_t one = 1;
@@ -323,7 +323,7 @@ static void locks(void) {
     complete_puts();
 }
 
-/// Rank 1 waits for a lock that rank 0 holds and tests again. Only rank 0 can release it.
+/// Rank 0 holds a lock, and tests it while rank 1 waits for it. Only rank 0 can release it.
 static void held_locks(void) {
     if (size < 2) return;
     const volatile uint32_t* const successor = (const volatile uint32_t*)&board->lock;
@@ -376,21 +376,21 @@ static void teams(void) {
 }
 
 static void memory(void) {
-    void *found = NULL, *aligned = NULL;
-    DONE(weft_calloc(world, 100, sizeof(uint32_t), &found));
-    uint32_t* words = found;
+    void *block = NULL, *aligned = NULL;
+    DONE(weft_calloc(world, 100, sizeof(uint32_t), &block));
+    uint32_t* words = block;
     for (int i = 0; i < 100; ++i) CHECK(words[i] == 0);
     for (uint32_t i = 0; i < 100; ++i) words[i] = i;
-    DONE(weft_realloc(world, &found, 100000 * sizeof(uint32_t)));
-    words = found;
+    DONE(weft_realloc(world, &block, 100000 * sizeof(uint32_t)));
+    words = block;
     for (uint32_t i = 0; i < 100; ++i) CHECK(words[i] == i);
-    DONE(weft_realloc(world, &found, 50 * sizeof(uint32_t)));
-    words = found;
+    DONE(weft_realloc(world, &block, 50 * sizeof(uint32_t)));
+    words = block;
     for (uint32_t i = 0; i < 50; ++i) CHECK(words[i] == i);
-    DONE(weft_realloc(world, &found, 0));
-    CHECK(found == NULL);
-    DONE(weft_realloc(world, &found, 64));
-    DONE(weft_free(world, found));
+    DONE(weft_realloc(world, &block, 0));
+    CHECK(block == NULL);
+    DONE(weft_realloc(world, &block, 64));
+    DONE(weft_free(world, block));
     DONE(weft_alloc_hinted(world, (size_t)8 << 20, 4096, WEFT_MEMORY_SIGNALS, &aligned));
     CHECK((uintptr_t)aligned % ((size_t)8 << 20) == 0);
     DONE(weft_free(world, aligned));
@@ -400,8 +400,8 @@ static void memory(void) {
     void* blocks[2] = {NULL, NULL};
     for (int i = 0; i < 2; ++i) DONE(weft_alloc(world, 64, &blocks[i]));
     for (int i = 0; i < 300 && size > 1; ++i) { /* a heap has 256 MiB; refused calls keep nothing */
-        found = blocks[my_rank == 0];
-        REFUSED(weft_realloc(world, &found, 1 << 20), "different memory");
+        block = blocks[my_rank == 0];
+        REFUSED(weft_realloc(world, &block, 1 << 20), "different memory");
     }
     for (int i = 0; i < 2; ++i) DONE(weft_free(world, blocks[i]));
     REFUSED(weft_alloc_hinted(world, 64, 64, 8, &aligned), "hints");
@@ -455,9 +455,9 @@ int main(int argc, char** argv) {
     if (!join_job()) return 1;
     if (argc > 1 && my_rank == size - 1) weft_abort(runtime, atoi(argv[1]));
     if (argc > 1) DONE(weft_barrier(world));
-    void* found = NULL;
-    DONE(weft_alloc(world, sizeof *board, &found));
-    board = found;
+    void* allocated = NULL;
+    DONE(weft_alloc(world, sizeof *board, &allocated));
+    board = allocated;
     memset(board, 0, sizeof *board);
     integers();
     floats();
