@@ -72,7 +72,7 @@ const Folder& folder() {
     return files;
 }
 
-/// Builds a command line. FOLDER at the start of a word becomes folder(), after this was emptied.
+/// Empties folder() and builds a command line; FOLDER at the start of a word becomes its path.
 Words command_of(const App& app, const Words& more) {
     folder().empty();
     Words words{std::string(RANK_PROGRAMS) + "/" + app.name};

@@ -55,7 +55,7 @@ class Shown(unittest.TestCase):
                     self.run_shell(example)
 
     def test_commands_of_the_pages_run(self):
-        run = []
+        run = []  # page of each block
         for page in sorted(DOCS.rglob("*.md")):
             for block in BLOCK.findall(page.read_text(encoding="utf-8")):
                 if needs_only_weft(block):

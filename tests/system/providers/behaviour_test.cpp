@@ -283,8 +283,9 @@ std::size_t slot_bytes(std::uint64_t round) {
     return std::min(random_bytes(random), kSlotBytes);
 }
 
-/// Writes pairs of data and flag. At most kSlots pairs are not checked by the target yet.
-void stream_flags(Side& side, std::uint64_t flag_flags) {
+/// Writes pairs of data and flag, the flag with `write_flags`. At most kSlots pairs are not checked
+/// by the target yet.
+void stream_flags(Side& side, std::uint64_t write_flags) {
     auto& endpoint = side.endpoint;
     const auto end = Clock::now() + milliseconds(700);
     std::uint64_t round = 0;
@@ -301,7 +302,7 @@ void stream_flags(Side& side, std::uint64_t flag_flags) {
         endpoint.write({.from = kFlagAt + round % kSlots * 64,
                         .bytes = sizeof flag,
                         .to = kFlagAt,
-                        .flags = flag_flags});
+                        .flags = write_flags});
         ++round;
     }
     endpoint.until([&] { return endpoint.completed == endpoint.posted; }, "completions");

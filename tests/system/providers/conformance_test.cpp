@@ -384,8 +384,8 @@ void read_flags(Member& me) {
 /// Runs a writer and a reader with one notify strategy, if the provider promises it.
 class Flags : public ProviderTest {
   protected:
-    void judge(link::Notify notify, const link::Promise& promise, link::PutKind data_kind,
-               link::PutKind flag_kind) {
+    void run(link::Notify notify, const link::Promise& promise, link::PutKind data_kind,
+             link::PutKind flag_kind) {
         if (!promise.holds) GTEST_SKIP() << "not promised, because " << promise.why;
         expect_job(GetParam(), 2, [&](Member& me) {
             link::FabricOptions options;
@@ -401,14 +401,13 @@ class Flags : public ProviderTest {
 };
 
 TEST_P(Flags, FlagsPutAfterDeliveryFollowTheirData) {
-    judge(link::Notify::delivery, profile().delivery, link::PutKind::delivered,
-          link::PutKind::plain);
+    run(link::Notify::delivery, profile().delivery, link::PutKind::delivered, link::PutKind::plain);
 }
 TEST_P(Flags, FencedFlagsFollowTheirData) {
-    judge(link::Notify::fence, profile().fence, link::PutKind::plain, link::PutKind::fenced);
+    run(link::Notify::fence, profile().fence, link::PutKind::plain, link::PutKind::fenced);
 }
 TEST_P(Flags, OrderedFlagsFollowTheirData) {
-    judge(link::Notify::ordered, profile().ordered, link::PutKind::plain, link::PutKind::plain);
+    run(link::Notify::ordered, profile().ordered, link::PutKind::plain, link::PutKind::plain);
 }
 
 WEFT_FOR_EACH_PROVIDER(Conformance);

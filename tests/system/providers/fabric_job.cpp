@@ -76,7 +76,7 @@ std::string reap(pid_t child, Clock::time_point deadline) {
         if (entry.path().filename().string().rfind(fmt::format("{}:", child), 0) == 0)
             std::filesystem::remove(entry.path(), ignored);
     }
-    if (late) return "was late and is killed";
+    if (late) return "was late and was killed";
     return WIFSIGNALED(status) ? fmt::format("was ended by signal {}", WTERMSIG(status))
                                : std::string{};
 }

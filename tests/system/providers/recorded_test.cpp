@@ -265,7 +265,7 @@ TEST(Profiles, OnlyTheseUseSeveralCardsAndBatchPosts) {
     EXPECT_EQ(batching, "cxi ");
 }
 
-/// Dedicated networks without an own figure use those of Aries, and say so.
+/// A dedicated network without figures of its own uses those of Aries, and says so.
 TEST(Profiles, CostsNameTheirSources) {
     const std::string_view fallback = link::ProfiledCost{}.source;
     for (const link::Profile* profile : link::preferred_profiles())

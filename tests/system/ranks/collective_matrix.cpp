@@ -36,7 +36,7 @@ namespace {
 
 /// A schedule and its family.
 struct Candidate {
-    std::string kind;
+    std::string family;
     std::string spec;
 };
 
@@ -65,16 +65,16 @@ class CollectiveMatrix {
 
     /// Makes all calls. Returns the exit status.
     int run() {
-        std::string last_kind;
+        std::string last_family;
         for (const Candidate& candidate : candidates()) {
-            const bool first = candidate.kind != last_kind;
-            last_kind = candidate.kind;
-            ++caller_.covered["schedules"][candidate.kind];
+            const bool first = candidate.family != last_family;
+            last_family = candidate.family;
+            ++caller_.covered["schedules"][candidate.family];
             world_.set_algorithm("allreduce", candidate.spec);
             small_calls(candidate.spec);
             if (first || full_) large_calls(candidate.spec);
             if (depth_ == Depth::sample) continue;
-            if (candidate.kind == "default" || (first && (full_ || world_.size() <= 5)) ||
+            if (candidate.family == "default" || (first && (full_ || world_.size() <= 5)) ||
                 (full_ && world_.size() <= 6))
                 largest_calls(candidate.spec);
         }
@@ -105,7 +105,7 @@ class CollectiveMatrix {
         const Rank n = world_.size();
         const std::size_t each_max = full_ ? 24 : depth_ == Depth::sample ? 2 : 4;
         std::vector<Candidate> found{{"default", ""}, {"doubling", "recursive-doubling"}};
-        const auto add = [&](const std::string& kind, const std::vector<std::string>& specs) {
+        const auto add = [&](const std::string& family, const std::vector<std::string>& specs) {
             for (const std::string& spec : specs) {
                 const auto parsed = collectives::parse_spec(spec);
                 const bool fits =
@@ -115,7 +115,7 @@ class CollectiveMatrix {
                         {.rank = world_.rank(), .size = n, .elements = 1, .element_bytes = 8})
                         .ok();
                 caller_.check(fits, fmt::format("schedule {} was refused for {} ranks", spec, n));
-                if (fits) found.push_back({kind, spec});
+                if (fits) found.push_back({family, spec});
             }
         };
         if (n > 1) add("factored", evenly(schedules_of(n, ScheduleFamily::factored), each_max));

@@ -17,10 +17,10 @@ namespace {
 struct LitmusRun {
     std::string name;
     Words options;
-    Words program = {};         ///< options of litmus
-    Words settings = {};        ///< environment variables
-    bool is_short = false;      ///< also run in the short form
-    std::string provider = {};  ///< the test is skipped if this provider is not available
+    Words program = {};          ///< options of litmus
+    Words settings = {};         ///< environment variables
+    bool in_short_form = false;  ///< not in the long form only
+    std::string provider = {};   ///< the test is skipped if this provider is not available
 };
 
 std::vector<LitmusRun> runs() {
@@ -48,11 +48,11 @@ std::vector<LitmusRun> runs() {
     }
     for (const char* provider : {"tcp;ofi_rxm", "net", "tcp", "shm", "udp;ofi_rxd", "sockets"}) {
         const bool slow = std::string_view(provider) == "sockets";
-        const bool is_short = std::string_view(provider) == "shm";
+        const bool in_short_form = std::string_view(provider) == "shm";
         const std::string storm = slow ? "100" : long_forms() ? "100000" : "2000";
         const Words program{"--rounds", slow ? "7" : "20", "--storm", storm};
         all.push_back(
-            {"provider_" + as_name(provider), two_nodes, program, {}, is_short, provider});
+            {"provider_" + as_name(provider), two_nodes, program, {}, in_short_form, provider});
         all.push_back(
             {"mixed_" + as_name(provider), {"--layout", "2,1"}, program, {}, false, provider});
     }
@@ -63,7 +63,7 @@ class LitmusTest : public testing::TestWithParam<LitmusRun> {};
 
 TEST_P(LitmusTest, EveryReadReturnsAnAllowedValue) {
     const LitmusRun& launch = GetParam();
-    if (!launch.is_short && !long_forms()) GTEST_SKIP() << "only in the long form";
+    if (!launch.in_short_form && !long_forms()) GTEST_SKIP() << "only in the long form";
     Words program{rank_program("litmus")};
     program.insert(program.end(), launch.program.begin(), launch.program.end());
     Words settings = launch.settings;

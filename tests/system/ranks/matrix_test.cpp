@@ -43,13 +43,13 @@ void expect_full_cover(const lab::Json& report, int ranks, bool even_nodes) {
     const auto calls_of = [&](const char* group, const char* name) {
         return report.at(group).value(name, 0);
     };
-    for (const auto& [kind, ranks_min] : {std::pair{"default", 1},
-                                          {"doubling", 1},
-                                          {"factored", 2},
-                                          {"split", 3},
-                                          {"nested", 4},
-                                          {"merged", 5}}) {
-        EXPECT_EQ(calls_of("schedules", kind) > 0, ranks >= ranks_min) << kind;
+    for (const auto& [family, ranks_min] : {std::pair{"default", 1},
+                                            {"doubling", 1},
+                                            {"factored", 2},
+                                            {"split", 3},
+                                            {"nested", 4},
+                                            {"merged", 5}}) {
+        EXPECT_EQ(calls_of("schedules", family) > 0, ranks >= ranks_min) << family;
     }
     for (const std::string_view collective : collectives::collectives()) {
         for (const collectives::Algorithm& algorithm : collectives::algorithms()) {

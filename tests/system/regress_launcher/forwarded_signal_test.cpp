@@ -49,9 +49,9 @@ TEST(ForwardedSignal, TheSignalReachesTheRanksAndNotTheLauncher) {
     // without data. The loop has no substitution, because bash fails if a trap runs while it parses
     // one.
     RunningProgram running(
-        launched("",
-                 "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "
-                 "exec 3<> <(:); echo ready; while :; do read -t 0.05 <&3; done'"));
+        launch_command("",
+                       "-n 2 -- bash -c 'trap \"echo one\" USR1; trap \"echo two; exit 0\" USR2; "
+                       "exec 3<> <(:); echo ready; while :; do read -t 0.05 <&3; done'"));
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGUSR1);
     ASSERT_TRUE(running.wait_for_output("one\none\n"));
@@ -62,7 +62,8 @@ TEST(ForwardedSignal, TheSignalReachesTheRanksAndNotTheLauncher) {
 }
 
 TEST(ForwardedSignal, AStopSignalStopsTheJobAndItsTimeout) {
-    RunningProgram running(launched("", "-n 2 --timeout 2 -- sh -c 'echo ready; exec sleep 1'"));
+    RunningProgram running(
+        launch_command("", "-n 2 --timeout 2 -- sh -c 'echo ready; exec sleep 1'"));
     ASSERT_TRUE(running.wait_for_output("ready\nready\n"));
     running.send(SIGTSTP);
     ASSERT_TRUE(wait_until_stopped(running));

@@ -17,7 +17,7 @@ constexpr const char* kIgnoreAll = "trap '' HUP INT QUIT TERM USR1 USR2 XCPU TST
 
 TEST(IgnoredSignal, TheLauncherKeepsIgnoringTheSignal) {
     RunningProgram running(
-        launched(kIgnoreAll, "-n 2 -- sh -c 'echo started; sleep 1; echo ended'"));
+        launch_command(kIgnoreAll, "-n 2 -- sh -c 'echo started; sleep 1; echo ended'"));
     ASSERT_TRUE(running.wait_for_output("started\nstarted\n"));
     for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU, SIGTSTP})
         running.send(signal);

@@ -10,15 +10,15 @@ namespace weft::test {
 
 /// Returns the command `sh -c 'BEFORE exec weft run ARGUMENTS AFTER'`: `before` has shell commands,
 /// `after` has redirections.
-inline Words launched(const std::string& before, const std::string& arguments,
-                      const std::string& after = "") {
+inline Words launch_command(const std::string& before, const std::string& arguments,
+                            const std::string& after = "") {
     return {"sh", "-c", before + " exec " RANK_PROGRAMS "/weft run " + arguments + " " + after};
 }
 
 /// Runs the command to its end and checks that none of its processes remains.
 inline Outcome launch(const std::string& before, const std::string& arguments,
                       const std::string& after = "") {
-    return run_command(launched(before, arguments, after));
+    return run_command(launch_command(before, arguments, after));
 }
 
 }  // namespace weft::test

@@ -43,7 +43,7 @@ TEST(SlowReader, TimeoutEndsAJobWithBlockedOutput) {
 
 TEST(SlowReader, SignalsEndAJobWithBlockedOutput) {
     const Pipe pipe;
-    RunningProgram running(launched("", "-n 2 --label -- yes", pipe.redirection()));
+    RunningProgram running(launch_command("", "-n 2 --label -- yes", pipe.redirection()));
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until the pipe is full
     running.send(SIGTERM);
     EXPECT_EQ(running.wait().status, 128 + SIGTERM);
@@ -62,7 +62,7 @@ TEST(SlowReader, TheReaderGetsEveryLineAfterADelay) {
     Pipe pipe;
     const int lines = 100'000;
     RunningProgram running(
-        launched("", fmt::format("-n 1 --label -- seq {}", lines), pipe.redirection()));
+        launch_command("", fmt::format("-n 1 --label -- seq {}", lines), pipe.redirection()));
     pipe.close_writer();
     std::string text;
     char buffer[65536];
