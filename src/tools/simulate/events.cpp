@@ -55,7 +55,7 @@ class Traffic {
         Event next;
         Departure departure;
     };
-    /// Handles an event: the message enters a link or has arrived.
+    /// Handles an event: the message enters a link, has left its last link, or has arrived.
     Step advance(const Event& event) {
         Flight& flight = flights_[event.what];
         if (event.detail > flight.links.size()) {

@@ -179,7 +179,7 @@ class Lanes {
     std::vector<View> views_;
     std::vector<std::uint32_t> positions_;  ///< for each lane: twice its piece's number, plus kSent
     std::vector<Time> now_;
-    /// By lane: members of Clock. Empty without gaps, or without two-way costs.
+    /// By lane: members of Clock. free_ is empty without gaps, flights_ without two-way costs.
     std::vector<std::pair<Time, Time>> free_;
     std::vector<std::pair<Time, Time>> flights_;
     /// By lane: the missing key. Separate from other state, because every delivery reads it.

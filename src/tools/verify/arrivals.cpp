@@ -81,7 +81,7 @@ bool Arrivals::publish(Raise raise, std::uint32_t& id) {
 /// local peers under one number.
 bool Arrivals::publish_shared(Raise raise, FlagState& entry, std::uint32_t& id) {
     const std::uint32_t before = entry.raise;
-    if (!check_same(raise, order_.raises()[before])) return false;
+    if (!check_can_share(raise, order_.raises()[before])) return false;
     id = order_.raise(std::move(raise));
     entry.raise = id;
     Raise& cell = order_.raises()[id];
@@ -92,7 +92,7 @@ bool Arrivals::publish_shared(Raise raise, FlagState& entry, std::uint32_t& id) 
     return true;
 }
 
-bool Arrivals::check_same(const Raise& raise, const Raise& cell) {
+bool Arrivals::check_can_share(const Raise& raise, const Raise& cell) {
     if (cell.lane != raise.lane)
         return reason_.fail("shares slot {}, which another lane shares too", raise.number);
     if (std::ranges::equal(payload(raise), payload(cell))) return true;
@@ -166,7 +166,7 @@ bool Arrivals::share(Rank sender, std::uint32_t id) {
     }
     Raise& shared = order_.raises()[cell];
     Raise& put = order_.raises()[id];
-    if (!check_same(put, shared)) return false;
+    if (!check_can_share(put, shared)) return false;
     put.cell = cell;
     shared.members.push_back(id);
     return true;
@@ -188,17 +188,17 @@ StepOutcome Arrivals::block(FlagState& entry, std::uint32_t lane) {
 }
 
 StepOutcome Arrivals::wait(std::uint32_t lane, Rank rank, const Step& step, std::uint32_t segment) {
-    const bool in_place = (step.flags & kFromPublished) != 0;
-    FlagState& entry = in_place ? published_.at(key(step.peer, step.signal, segment))
+    const bool for_cell = (step.flags & kFromPublished) != 0;
+    FlagState& entry = for_cell ? published_.at(key(step.peer, step.signal, segment))
                                 : flags_.at(key(rank, step.signal, segment));
-    // Shared puts reserve a cell, but only a publish fills it, which localize() makes of them.
-    const bool raised = entry.raise != kNone && (!in_place || !order_.raises()[entry.raise].shared);
+    // Shared puts reserve a cell. Only the publish that localize() makes of them fills the cell.
+    const bool raised = entry.raise != kNone && (!for_cell || !order_.raises()[entry.raise].shared);
     if (!raised) return block(entry, lane);
     const std::uint32_t id = entry.raise;
-    if (!in_place && !check_wait(id, step)) return StepOutcome::wrong;
-    if (in_place && !check_not_replaced(published_, id, "awaits")) return StepOutcome::wrong;
+    if (!for_cell && !check_wait(id, step)) return StepOutcome::wrong;
+    if (for_cell && !check_not_replaced(published_, id, "awaits")) return StepOutcome::wrong;
     order_.add_wait(lane, id);
-    if (in_place) {
+    if (for_cell) {
         seen_.try_emplace(pair_of(static_cast<std::uint64_t>(rank), id), order_.now(lane));
         order_.raises()[id].reads.add(order_.now(lane), order_);
     }
@@ -220,8 +220,8 @@ bool Arrivals::check_wait(std::uint32_t id, const Step& step) {
     return true;
 }
 
-FlagState* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t number,
-                            std::uint32_t segment) {
+FlagState* Arrivals::entry_to_read(FlagTable& table, Rank rank, std::uint32_t number,
+                                   std::uint32_t segment) {
     FlagState* exact = &table.at(key(rank, number, segment));
     if (exact->raise != kNone || segment == 0 || segment % depth_ != 0) return exact;
     // Data put before a loop is in copy 0, and available to all segments that use this copy.
@@ -232,7 +232,7 @@ FlagState* Arrivals::latest(FlagTable& table, Rank rank, std::uint32_t number,
 
 bool Arrivals::find_slot(std::uint32_t lane, Rank rank, std::uint32_t number, std::uint32_t segment,
                          std::uint32_t& id) {
-    id = latest(flags_, rank, number, segment)->raise;
+    id = entry_to_read(flags_, rank, number, segment)->raise;
     if (id == kNone || !order_.before(order_.raises()[id].awaited, lane))
         return reason_.fail("reads slot {} of rank {}, segment {}, without having awaited it",
                             number, rank, segment);
@@ -241,7 +241,7 @@ bool Arrivals::find_slot(std::uint32_t lane, Rank rank, std::uint32_t number, st
 
 bool Arrivals::find_published(std::uint32_t lane, Rank rank, Rank owner, std::uint32_t number,
                               std::uint32_t segment, std::uint32_t& id) {
-    id = latest(published_, owner, number, segment)->raise;
+    id = entry_to_read(published_, owner, number, segment)->raise;
     const auto seen = seen_.find(pair_of(static_cast<std::uint64_t>(rank), id));
     if (id == kNone || seen == seen_.end() || !order_.before(seen->second, lane))
         return reason_.fail("reads published {} of rank {} without having awaited it", number,

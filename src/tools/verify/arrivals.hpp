@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // arrivals.hpp - the rules for flags, slots and published cells.
 //
-// Idea     A flag is (rank, number, segment): it is raised once and awaited once. Segments s and s
-//          + depth share a copy of the slot. The later raise therefore requires that the earlier
-//          one was awaited and its payload read. A published cell is (owner, number, segment) with
+// Idea     A flag is (rank, slot, segment): it is raised once and awaited once. Segments s and
+//          s + depth share a copy of the slot. The later raise therefore requires that the earlier
+//          one was awaited and its payload read. A published cell is (owner, slot, segment) with
 //          any number of readers, and follows the same rule. Shared puts obey both rules, since
 //          local peers may read them from the sender's published cell.
 // Why      A flag stores one value, which identifies the segment; it does not count raises. A
@@ -56,10 +56,10 @@ class Arrivals {
   public:
     Arrivals(std::span<const Program> programs, std::uint32_t lanes, Order& order, Reason& reason);
 
-    /// Raises flag raise.number of raise.target for its segment, and sets `id`. Waiting
-    /// lanes become ready.
+    /// Raises flag raise.number of raise.target for raise.segment, and sets `id`. Waiting lanes
+    /// become ready.
     [[nodiscard]] bool raise(Raise raise, std::uint32_t& id);
-    /// Fills the published cell raise.number of its owner, and sets `id`.
+    /// Fills the published cell raise.number of raise.target, and sets `id`.
     [[nodiscard]] bool publish(Raise raise, std::uint32_t& id);
     /// Joins a shared put or signal to the published cell that local peers may read instead.
     [[nodiscard]] bool share(Rank sender, std::uint32_t id);
@@ -94,8 +94,8 @@ class Arrivals {
     }
     /// Returns the entry of a segment. If its slot was filled before the loop instead, returns the
     /// entry of that raise.
-    [[nodiscard]] FlagState* latest(FlagTable& table, Rank rank, std::uint32_t number,
-                                    std::uint32_t segment);
+    [[nodiscard]] FlagState* entry_to_read(FlagTable& table, Rank rank, std::uint32_t number,
+                                           std::uint32_t segment);
     [[nodiscard]] std::uint32_t raise_before(FlagTable& table, const Raise& raise);
     [[nodiscard]] bool check_not_passed(FlagTable& table, const Raise& raise);
     [[nodiscard]] bool check_not_replaced(FlagTable& table, std::uint32_t id,
@@ -103,7 +103,7 @@ class Arrivals {
     [[nodiscard]] bool check_free(std::uint32_t earlier, std::uint32_t lane);
     [[nodiscard]] bool check_cell_free(std::uint32_t earlier, std::uint32_t lane);
     [[nodiscard]] bool publish_shared(Raise raise, FlagState& entry, std::uint32_t& id);
-    [[nodiscard]] bool check_same(const Raise& raise, const Raise& cell);
+    [[nodiscard]] bool check_can_share(const Raise& raise, const Raise& cell);
     [[nodiscard]] bool check_wait(std::uint32_t id, const Step& step);
     void wake(FlagState& entry);
     [[nodiscard]] StepOutcome block(FlagState& entry, std::uint32_t lane);

@@ -166,7 +166,7 @@ class FormCheck {
             return fmt::format("names rank {}, but there are {} ranks", step.peer, program_.size);
         if (step.lag != 0 && step.kind != StepKind::signal && step.kind != StepKind::wait &&
             step.kind != StepKind::publish)
-            return "has a lag (only signals and waits do)";
+            return "has a lag (only signals, waits and publishes do)";
         if ((step.flags & kWritten) != 0 && step.kind != StepKind::expose)
             return "is marked for writing (only exposes are)";
         switch (step.kind) {
@@ -232,7 +232,8 @@ class FormCheck {
         if (step.target.count != 1 || target.buffer != Buffer::mapped || target.stride != 1)
             return "has a target other than one mapped block of consecutive units";
         if (target.peer != step.peer)
-            return fmt::format("puts into memory of rank {}", target.peer);
+            return fmt::format("puts into memory of rank {}, expected rank {}", target.peer,
+                               step.peer);
         if ((step.flags & kShared) != 0) return "shares a put into exposed memory";
         if (target.count == units(step.source)) return {};
         return fmt::format("puts {} units into {}", units(step.source), target.count);

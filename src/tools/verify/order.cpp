@@ -15,13 +15,7 @@ void Reads::add(const Access& read, const Order& order) {
                                 !order.has_ended(kept) && read.kind == Access::EndKind::at;
         if (!ends_later) kept = read;
     };
-    if (empty() || first_.lane == read.lane) {
-        if (empty())
-            first_ = read;
-        else
-            merge(first_);
-        return;
-    }
+    if (empty() || first_.lane == read.lane) return merge(first_);
     if (!more_) more_ = std::make_unique<std::vector<Access>>();
     // The verifier runs a lane until it waits, so most reads are by the lane of the last entry.
     if (!more_->empty() && more_->back().lane == read.lane) return merge(more_->back());
@@ -39,8 +33,8 @@ const Access* Reads::find_unfinished(Order& order, std::uint32_t lane) const {
 
 void Order::begin(std::uint32_t lane, Rank rank, std::uint32_t index, std::uint32_t segment,
                   bool in_loop) {
-    lanes_[lane].last = as_u32(events_.size());
-    events_.push_back({rank, index, segment, in_loop});
+    lanes_[lane].last = as_u32(steps_.size());
+    steps_.push_back({rank, index, segment, in_loop});
 }
 
 std::uint32_t Order::raise(Raise raise) {
@@ -108,14 +102,14 @@ bool Order::in_past(const Access& access) const {
 }
 
 void Order::visit(std::uint32_t lane, std::uint32_t step) {
-    std::uint32_t after = oldest_;
+    std::uint32_t from = oldest_;
     if (mark_[lane] == query_) {
         if (upto_[lane] >= step) return;
-        after = std::max(after, upto_[lane]);
+        from = std::max(from, upto_[lane]);
     }
     mark_[lane] = query_;
     upto_[lane] = step;
-    open_.push_back({lane, after, step});
+    open_.push_back({lane, from, step});
 }
 
 void Order::walk_back(std::uint32_t lane, std::uint32_t step, End goal) {
@@ -126,7 +120,7 @@ void Order::walk_back(std::uint32_t lane, std::uint32_t step, End goal) {
         open_.pop_back();
         const std::vector<Wait>& waits = lanes_[stretch.lane].waits;
         auto wait = std::ranges::upper_bound(waits, stretch.upto, {}, &Wait::step);
-        while (wait != waits.begin() && (--wait)->step >= stretch.after) {
+        while (wait != waits.begin() && (--wait)->step >= stretch.from) {
             const Raise& raise = raises_[wait->raise];
             if (raise.step >= oldest_) visit(raise.lane, raise.step);
         }
@@ -141,9 +135,9 @@ std::uint32_t Order::chain_max() const {
 }
 
 std::string Order::name(std::uint32_t step) const {
-    const ExecutedStep& event = events_[step];
-    if (!event.in_loop) return fmt::format("rank {} step {}", event.rank, event.index);
-    return fmt::format("rank {} step {} segment {}", event.rank, event.index, event.segment);
+    const auto& [rank, index, segment, in_loop] = steps_[step];
+    if (!in_loop) return fmt::format("rank {} step {}", rank, index);
+    return fmt::format("rank {} step {} segment {}", rank, index, segment);
 }
 
 }  // namespace weft::plan

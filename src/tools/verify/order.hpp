@@ -74,7 +74,7 @@ struct Raise {
     Block exposed = {};                  ///< expose: the exposed block
     std::uint32_t exposed_slot = kNone;  ///< expose of a slot's block: raise that filled the slot
     std::uint32_t cell = kNone;          ///< shared put: raise of the published cell
-    Access awaited = {};                 ///< the wait for it; EndKind::none: not awaited
+    Access awaited = {};                 ///< the first wait for it; EndKind::none: not awaited
     Reads reads = {};                    ///< reads of its payload or accesses to its exposed block
     std::vector<std::uint32_t> members = {};  ///< cell of shared puts: raises of the puts
 };
@@ -163,7 +163,7 @@ class Order {
         return mark_[end.lane] == query_ && upto_[end.lane] >= end.step;
     }
 
-    std::vector<ExecutedStep> events_;
+    std::vector<ExecutedStep> steps_;
     std::vector<Trace> lanes_;
     std::vector<Raise> raises_;
     std::vector<Link> links_;
@@ -172,9 +172,9 @@ class Order {
     std::uint32_t oldest_ = 0;         ///< step at which the query stops
     std::vector<std::uint32_t> mark_;  ///< by lane: last query that visited it
     std::vector<std::uint32_t> upto_;  ///< by lane: last step that this query visited
-    /// Steps after .. upto of a lane, whose waits are still to be followed.
+    /// Steps from .. upto of a lane, whose waits are still to be followed.
     struct Stretch {
-        std::uint32_t lane, after, upto;
+        std::uint32_t lane, from, upto;
     };
     std::vector<Stretch> open_;
 };

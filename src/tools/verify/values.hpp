@@ -36,7 +36,7 @@ class Values {
     [[nodiscard]] bool in_order(Value value, const Expectation& expected) const;
     /// Returns true if the value combines each contribution once, in any order; counts leaves.
     [[nodiscard]] bool each_once(Value value, const Expectation& expected);
-    /// As each_once(), by comparing weights.
+    /// As each_once(), but compares numbers of leaves and sums of weights.
     [[nodiscard]] bool each_once_by_weight(Value value, const Expectation& expected);
     /// Describes up to three contributions that the value lacks or has in excess.
     [[nodiscard]] std::string difference(Value value, const Expectation& expected);

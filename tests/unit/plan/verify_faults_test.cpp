@@ -303,7 +303,7 @@ const Fault kFaults[] = {
      "rank 0 step 0 (reduce output[0+2] = input[0+2], input[0+1]): has operands of different "
      "shapes"},
     {"a lag on a step without lags", "rank 0; flush lag 1",
-     "rank 0 step 0 (flush lag 1): has a lag (only signals and waits do)"},
+     "rank 0 step 0 (flush lag 1): has a lag (only signals, waits and publishes do)"},
 };
 
 TEST(VerifyFaults, EachFaultIsNamed) {
