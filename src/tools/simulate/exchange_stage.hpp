@@ -57,8 +57,8 @@ class GroupExchange {
     template <class Latency>
     void run(const StageCosts& costs, Latency latency);
 
-    /// Returns the 1-based index of the message to `receiver` among those that `sender` posts.
-    [[nodiscard]] Rank order(Rank sender, Rank receiver) const {
+    /// Returns the number, from 1 on, of the message to `receiver` among those of `sender`.
+    [[nodiscard]] Rank message_number(Rank sender, Rank receiver) const {
         if (stage_.receivers == Members::last) return 1;
         const Rank ahead = (receiver - sender + stage_.base) % stage_.base;
         const bool passed_last = stage_.receivers == Members::all_but_last &&
@@ -107,7 +107,7 @@ void GroupExchange::run(const StageCosts& costs, Latency latency) {
         for (Rank from = base; from < all && stage_.remainders_send; ++from)
             arrive(from, to, stage_.receivers == Members::last ? 1 : to + 1);
         for (Rank from = 0; from < base; ++from)
-            if (from != to && stage_.sends(from)) arrive(from, to, order(from, to));
+            if (from != to && stage_.sends(from)) arrive(from, to, message_number(from, to));
         receive(clocks[at(to)], costs, stage_.keeps_own);
     }
     for (Rank to = base; to < all && stage_.remainders_receive; ++to) {
