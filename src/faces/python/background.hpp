@@ -39,7 +39,7 @@ class BackgroundDriver {
 
     /// Counts a call that has started, until completed().
     void started() {
-        // In one order of all threads with drive(): it sees the call, or this thread sees idle_.
+        // Sequentially consistent, as in drive(): either drive() sees this call, or idle_ is true.
         in_flight_.fetch_add(1, std::memory_order_seq_cst);
         if (!idle_.load(std::memory_order_seq_cst)) return;
         const std::scoped_lock lock(mutex_);

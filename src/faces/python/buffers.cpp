@@ -17,7 +17,7 @@ constexpr std::array<const char*, 24> kTypeNames = {  // in the order of weft_ty
     "complex128", "bool",      "float16",   "bfloat16",       "float_int",    "double_int",
     "int16_int",  "int32_int", "int64_int", "longdouble_int", "double_int64", "int64_int64"};
 
-/// smallest: WEFT_INT8 or WEFT_UINT8; the types of 2, 4 and 8 bytes follow it in weft_type.
+/// smallest: WEFT_INT8 or WEFT_UINT8. weft_type has the types of 2, 4 and 8 bytes after it.
 std::optional<weft_type> integer_of(weft_type smallest, std::size_t bytes) {
     for (const int index : {0, 1, 2, 3})
         if (bytes == std::size_t{1} << index) return static_cast<weft_type>(smallest + index);
@@ -53,7 +53,7 @@ std::optional<weft_type> pair_of(std::string_view format, std::size_t bytes) {
     return std::nullopt;
 }
 
-/// Returns nothing if weft lacks the type.
+/// Returns the type for a format of the buffer protocol; nothing if weft lacks the type.
 std::optional<weft_type> type_of_format(const char* format, std::size_t bytes) {
     if (format == nullptr) return WEFT_UINT8;  // bytes, by the protocol
     std::string_view text = format;

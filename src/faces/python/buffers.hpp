@@ -26,7 +26,7 @@ class BufferView {
     /// that weft lacks.
     static BufferView input(py::handle object, const char* name);
     static BufferView output(py::handle object, const char* name);
-    /// Views the memory from the first to the last of several buffers of one type. starts: receives
+    /// Views the memory from the first to the last of several buffers of one type. Sets `starts` to
     /// each buffer's start, in elements from data(); 0 for empty buffers.
     static BufferView spanning(std::vector<BufferView> parts, const char* name,
                                std::vector<std::size_t>& starts);

@@ -23,7 +23,7 @@ class RankExchange {
     py::object take_exception() { return std::exchange(exception_, {}); }
 
   private:
-    friend struct Connection;
+    friend struct Connection;  // stores exceptions of its barrier functions here, too
     py::function function_;
     py::object exception_;
     std::size_t ranks_ = 0;

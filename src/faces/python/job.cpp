@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kShortTests = 32;  // with the GIL held; they take about a microsecond
 
-bool several_threads(const std::string& threads) {
+bool allows_several_threads(const std::string& threads) {
     if (threads != "single" && threads != "multiple")
         refuse("threads: '" + threads + "', expected 'single' or 'multiple'");
     return threads == "multiple";
@@ -42,7 +42,7 @@ weft_status poll_and_sleep(weft_request** request, std::chrono::nanoseconds limi
 }  // namespace
 
 JobObject::JobObject(const std::string& threads)
-    : multiple_(several_threads(threads)), process_(::getpid()) {
+    : multiple_(allows_several_threads(threads)), process_(::getpid()) {
     const auto level = multiple_ ? WEFT_THREADS_MULTIPLE : WEFT_THREADS_SINGLE;
     check(call_long([&] { return weft_init_threads(level, &runtime_); }));
     py::module_::import("weft._errors").attr("this_rank") = weft_rank(weft_world(runtime_));
@@ -116,7 +116,7 @@ void JobObject::drop(weft_team* team, bool is_context) {
     if (is_open()) leftovers_.push_back({.team = team, .is_context = is_context});
 }
 
-/// Ends a context, unless its calls are in flight. Its team may have ended it.
+/// Ends a context, or returns false if its puts or gets are in flight. Its team may have ended it.
 bool JobObject::end_context(weft_team* context) {
     const auto quieted = call_short([&] { return weft_quiet_for(context, 0); });
     if (quieted == WEFT_ERR_TIMEOUT) return false;
@@ -126,7 +126,7 @@ bool JobObject::end_context(weft_team* context) {
 }
 
 void JobObject::sweep() {
-    // Iterates over a copy: other threads and destructors may add leftovers meanwhile.
+    // The loop moves all leftovers out: other threads and destructors may add some meanwhile.
     for (Leftover& leftover : std::exchange(leftovers_, {})) {
         int ended = 1;
         if (leftover.is_context)

@@ -74,8 +74,8 @@ class JobObject {
     }
     /// Ends a context, or drops a team, at the next call.
     void drop(weft_team* team, bool is_context);
-    /// Waits until all members have entered the collective call that follows. This wait can be
-    /// interrupted (KeyboardInterrupt); the call itself cannot.
+    /// Waits until all members have come to the collective call that follows. KeyboardInterrupt can
+    /// end this wait, but not the call itself.
     void meet(weft_team* team);
 
   private:

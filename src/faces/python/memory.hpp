@@ -34,7 +34,7 @@ py::object change_word(TeamObject& team, weft_atomic_kind kind, const py::object
 /// Changes a peer's word without a result.
 void change_word_nbi(TeamObject& team, weft_atomic_kind kind, const py::object& word,
                      const py::object& operand, int peer);
-/// Waits until this rank's word compares with `value`. Returns the value that ended the wait.
+/// Waits until the comparison of this rank's word with `value` is true. Returns the word's value.
 py::object wait_until(TeamObject& team, const py::object& word, weft_compare compare,
                       const py::object& value, std::optional<double> timeout_s);
 bool test_until(TeamObject& team, const py::object& word, weft_compare compare,

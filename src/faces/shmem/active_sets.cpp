@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kDataBytes = 56;  ///< weft_team_create() exchanges less
 
 struct Cell {
-    std::uint64_t number = 0;  ///< of the exchange with this peer, from 1; also the signal
+    std::uint64_t number = 0;  ///< number of the exchange with this peer, from 1; also the signal
     std::byte data[kDataBytes];
 };
 
@@ -31,7 +31,7 @@ struct ActiveSets {
 };
 ActiveSets sets;
 std::mutex teams_mutex;     ///< guards `sets.teams`; never held during a wait
-std::mutex creation_mutex;  ///< held while a team is made, which uses the other members of `sets`
+std::mutex creation_mutex;  ///< guards `sets.exchanges` and the cells; held while a team is made
 
 /// Returns the team of a set, or nullptr if it has not been made.
 const weft_shmem_team* known_team(const std::tuple<int, int, int>& set) {
@@ -40,7 +40,7 @@ const weft_shmem_team* known_team(const std::tuple<int, int, int>& set) {
     return found == sets.teams.end() ? nullptr : &found->second;
 }
 
-/// The allgather for weft_team_create(). world_ranks: PEs of the members. Returns -1 on failure.
+/// Does the allgather for weft_team_create(). world_ranks: the members. Returns -1 on failure.
 int exchange(void* world_ranks, const void* mine, void* all, std::size_t bytes) {
     const auto& members = *static_cast<const std::vector<int>*>(world_ranks);
     if (bytes > kDataBytes) return -1;

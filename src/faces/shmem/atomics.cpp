@@ -88,24 +88,24 @@ struct Xor {
     }
 };
 
-/// Does an operation on the word at `address` of a PE. Returns the old value if `wants_old`;
-/// otherwise the word of a remote PE may change after the return.
+/// Does an operation on PE `pe`'s word at `address`. Returns the old value if `wants_old`; otherwise
+/// a remote PE's word may change after the return.
 template <class Operation, class T>
 T apply(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
         bool wants_old = true) {
     using B = Bits<T>;
     const Word word = find_word(routine, ctx, address, sizeof(T), pe);
-    const auto bits = std::bit_cast<B>(value);
-    const auto other = std::bit_cast<B>(cond);
+    const auto value_bits = std::bit_cast<B>(value);
+    const auto cond_bits = std::bit_cast<B>(cond);
     if (word.local != nullptr)
         return std::bit_cast<T>(Operation::template local<B>(
-            std::atomic_ref<B>(*reinterpret_cast<B*>(word.local)), bits, other));
+            std::atomic_ref<B>(*reinterpret_cast<B*>(word.local)), value_bits, cond_bits));
     // Unsigned types suffice: the integer operations do not depend on the sign, and Fetch and Swap,
     // the only operations on floating point, copy bits.
     constexpr weft_type kType = sizeof(B) == 8 ? WEFT_UINT64 : WEFT_UINT32;
     B old{};
-    check(routine, weft_atomic(weft_context_of(ctx), Operation::kKind, kType, word.heap, &bits,
-                               &other, wants_old ? &old : nullptr, word.pe));
+    check(routine, weft_atomic(weft_context_of(ctx), Operation::kKind, kType, word.heap,
+                               &value_bits, &cond_bits, wants_old ? &old : nullptr, word.pe));
     return std::bit_cast<T>(old);
 }
 

@@ -14,8 +14,8 @@ struct Buffer {
     std::string problem = {};
 };
 
-/// Returns a buffer with its heap address if it is symmetric, else with the given address. It is
-/// unusable if it only begins in symmetric memory.
+/// Returns the buffer at its heap address if it is symmetric, else at the given address. A buffer
+/// that only begins in symmetric memory is unusable.
 Buffer find_buffer(const char* argument, const void* address, std::size_t bytes) {
     if (std::byte* const heap_address = symmetric(address, bytes))
         return {.at = heap_address, .bytes = bytes};

@@ -21,14 +21,14 @@ struct Elements {
     std::size_t size = 1;  ///< bytes of one element
 };
 
-/// Barrier of the team, without a quiet.
+/// Does a barrier of the team, without a quiet.
 Outcome synchronize(const weft_shmem_team& team);
-/// argument: the routine's name for `buffer`, for messages.
+/// Sends the root's buffer to all members. argument: the routine's name for `buffer`, for messages.
 Outcome broadcast(const weft_shmem_team& team, const char* argument, void* buffer,
                   const Elements& elements, int root);
 Outcome allreduce(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,
                   weft_type type, weft_op op);
-/// A PE's sum includes the lower PEs, and in the inclusive form also the PE itself.
+/// A PE's sum has the values of the lower PEs, and in the inclusive form also its own.
 enum class Scan : bool { inclusive, exclusive };
 /// Computes prefix sums. The first PE's exclusive sums are 0.
 Outcome scan(const weft_shmem_team& team, const void* in, void* out, const Elements& elements,

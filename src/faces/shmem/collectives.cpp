@@ -43,7 +43,7 @@ const weft_shmem_team* find_or_report(const char* routine, shmem_team_t team) {
     return found;
 }
 
-/// Also copies the root's source to its dest. Returns 0, or -1 after printing the failure.
+/// Broadcasts to dest on all members, also the root. Returns 0, or -1 after printing the failure.
 int team_broadcast(const char* routine, shmem_team_t handle, void* dest, const void* source,
                    const Elements& elements, int root) {
     const auto* const team = find_or_report(routine, handle);

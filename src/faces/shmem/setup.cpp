@@ -66,9 +66,9 @@ class TemporaryVariable {
     std::optional<std::string> before_;
 };
 
-/// Initializes weft, with a heap of symmetric_size() plus the program's variables unless only
-/// WEFT_HEAP_SIZE is set. Unless WEFT_PROGRESS is set, transfers between nodes progress while a
-/// PE makes no call.
+/// Initializes weft. Unless only WEFT_HEAP_SIZE is set, the heap has symmetric_size() bytes and the
+/// program's variables. Unless WEFT_PROGRESS is set, transfers between nodes progress while a PE
+/// makes no call.
 weft_status join(int thread_level, std::size_t data_bytes) {
     static constexpr const char* kProgress = "WEFT_PROGRESS";
     std::optional<TemporaryVariable> heap;
@@ -85,8 +85,8 @@ weft_status join(int thread_level, std::size_t data_bytes) {
         &job.runtime);
 }
 
-/// Moves the program's variables, `bytes` bytes of pages, to the heap, and fills job.ranges,
-/// job.to_peer and job.all_local.
+/// Moves the program's variables to the heap, and sets job.ranges, job.to_peer and job.all_local.
+/// bytes: size of all pages.
 void share_variables(const std::vector<DataPages>& pages, std::size_t bytes) {
     void* heap = nullptr;
     const std::size_t page = page_bytes();

@@ -22,7 +22,7 @@ TeamPointer node;
 std::vector<TeamPointer> split_teams;
 std::mutex split_teams_mutex;  ///< threads may split and destroy teams at the same time
 
-/// Describes a team of weft. Collective over the team, except for the world.
+/// Makes the object behind a handle from a team of weft. Collective, except for the world.
 TeamPointer make_team(weft_team* team) {
     auto made = std::make_shared<weft_shmem_team>();
     made->team = team;

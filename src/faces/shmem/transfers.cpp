@@ -29,7 +29,7 @@ bool aligned(const void* address, std::size_t bytes) {
     return reinterpret_cast<std::uintptr_t>(address) % bytes == 0;
 }
 
-/// Copies bytes. An aligned element is stored by one instruction, because a peer may wait for it.
+/// Copies bytes. Stores an aligned element by one instruction, because a peer may wait for it.
 void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes == 8 && aligned(to, 8) && aligned(from, 8)) return copy_word<std::uint64_t>(to, from);
     if (bytes == 4 && aligned(to, 4) && aligned(from, 4)) return copy_word<std::uint32_t>(to, from);

@@ -44,7 +44,7 @@ struct Condition {
     const char* argument = nullptr;  ///< the routine's name for `words`, for messages
     const volatile T* words = nullptr;
     std::size_t count = 0;
-    const int* excluded = nullptr;  ///< not 0: ignore the word; nullptr: ignore no word
+    const int* excluded = nullptr;  ///< for each word: not 0 to ignore it; or nullptr
     int cmp = SHMEM_CMP_EQ;
     const T* values = nullptr;
     bool one_value = true;  ///< `values` has one value for all words, else a value for each
@@ -53,10 +53,12 @@ struct Condition {
         return excluded == nullptr || excluded[i] == 0;
     }
     [[nodiscard]] const T& value(std::size_t i) const { return values[one_value ? 0 : i]; }
-    [[nodiscard]] bool met(std::size_t i) const { return compare(load(words + i), cmp, value(i)); }
+    [[nodiscard]] bool is_met(std::size_t i) const {
+        return compare(load(words + i), cmp, value(i));
+    }
 };
 
-/// The condition of a routine with one word. `value` must outlive the condition.
+/// Returns the condition of a routine with one word. `value` must outlive it.
 template <class T>
 Condition<T> one_word(const char* argument, const volatile T* word, int cmp, const T& value) {
     return {.argument = argument, .words = word, .count = 1, .cmp = cmp, .values = &value};
@@ -124,7 +126,7 @@ void wait_all(const char* routine, const Condition<T>& condition) {
 template <class T>
 bool all_met(const Condition<T>& condition) {
     for (std::size_t i = 0; i < condition.count; ++i)
-        if (condition.includes(i) && !condition.met(i)) return false;
+        if (condition.includes(i) && !condition.is_met(i)) return false;
     return true;
 }
 
@@ -137,7 +139,7 @@ std::size_t find_met(const Condition<T>& condition, std::size_t* indices, std::s
     std::size_t found = 0;
     for (std::size_t n = 0; n < condition.count && found < limit; ++n) {
         const std::size_t i = (next + n) % condition.count;
-        if (condition.includes(i) && condition.met(i)) indices[found++] = i;
+        if (condition.includes(i) && condition.is_met(i)) indices[found++] = i;
     }
     if (found != 0) next = indices[found - 1] + 1;
     return found;
@@ -150,8 +152,8 @@ bool includes_any(const Condition<T>& condition) {
     return false;
 }
 
-/// Waits until a word meets its condition. weft cannot wait for 2-byte words: for these, drives
-/// communication once, and the caller repeats.
+/// Waits until a word meets its condition; for 2-byte words, for which weft cannot wait, only drives
+/// communication once. So the caller repeats the call.
 template <class T>
 void await_any(const char* routine, const Condition<T>& condition) {
     if (sizeof(T) < 4) return drive_and_yield();

@@ -30,7 +30,7 @@ class IncomingMessage:
         self.memory, self.receive = None, None
 
     def drop(self):
-        """Ignores the rest of the message, whose receive has failed."""
+        """Makes the message discard its remaining data, because its receive has failed."""
         self.receive, self.memory = None, numpy.empty(self.total, "u1")
 
     def append(self, part):
@@ -90,9 +90,6 @@ class Mailbox:
             self.receives.append(receive)
             self.advance()
 
-    def is_busy(self):
-        return bool(self.sending or self.receives)
-
     def cancel(self, receive):
         """Forgets a receive that has ended. Its message may have arrived in part."""
         with self.lock:
@@ -107,7 +104,7 @@ class Mailbox:
         return (message.channel == receive.channel and message.tag == receive.tag and message.source in receive.peer)
 
     def advance(self):
-        """Sends and receives fragments until a wait would be needed. Returns True if anything has moved."""
+        """Sends and receives fragments until none can move. Returns True if any has moved."""
         if not self.lock.acquire(blocking=False):
             return False
         try:
@@ -171,7 +168,7 @@ class Mailbox:
         return message
 
     def wait(self, peer, is_send, seconds):
-        """Waits for a change that may complete a send to a peer, or a receive from one of several peers."""
+        """Advances, or waits for a change that may complete a send to `peer` or a receive from the set `peer`."""
         if self.advance():
             return
         if is_send:

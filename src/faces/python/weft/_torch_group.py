@@ -73,7 +73,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
     # --- starting calls ---
 
     def begin(self, work):
-        """Adds a Work to the group's calls. Drops complete ones."""
+        """Adds a Work to the group's calls and returns it. Drops complete ones."""
         recent = self.recent
         if recent and not recent[0].done:
             recent[0].is_completed()  # ends calls whose Work was dropped
@@ -98,9 +98,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         work.tensors = result
         return self.begin(work)
 
-    def check_root(self, call, root):
-        if not 0 <= root < self.members:
-            refuse(call, f"invalid root rank: {root}, expected 0 to {self.members - 1}")
+    def check_rank(self, call, role, rank):
+        if not 0 <= rank < self.members:
+            refuse(call, f"invalid {role} rank: {rank}, expected 0 to {self.members - 1}")
 
     @staticmethod
     def options(kind, opts, **values):
@@ -188,7 +188,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
     def reduce(self, tensors, opts=None, op=None, root=0):
         opts = self.options(dist.ReduceOptions, opts, reduceOp=op, rootRank=root)
         tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
-        self.check_root("reduce", opts.rootRank)
+        self.check_rank("reduce", "root", opts.rootRank)
         if opts.rootTensor != 0:
             refuse("reduce", f"invalid root tensor: {opts.rootTensor}, expected 0")
         if len(tensors) != 1:
@@ -248,7 +248,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
     def broadcast(self, tensors, opts=None, root=0):
         opts = self.options(dist.BroadcastOptions, opts, rootRank=root)
         tensors = [tensors] if isinstance(tensors, torch.Tensor) else tensors
-        self.check_root("broadcast", opts.rootRank)
+        self.check_rank("broadcast", "root", opts.rootRank)
         if not 0 <= opts.rootTensor < len(tensors):
             refuse("broadcast", f"invalid root tensor: {opts.rootTensor}, expected 0 to {len(tensors) - 1}")
         source = tensors[opts.rootTensor]
@@ -342,7 +342,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         opts = self.options(dist.GatherOptions, opts, rootRank=root)
         if isinstance(inputs, torch.Tensor):
             outputs, inputs = [outputs] if outputs else [], [inputs]
-        self.check_root("gather", opts.rootRank)
+        self.check_rank("gather", "root", opts.rootRank)
         if len(inputs) != 1:
             refuse("gather", "requires a single-element input tensor list")
         check_dense("gather", inputs)
@@ -365,7 +365,7 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         opts = self.options(dist.ScatterOptions, opts, rootRank=root)
         if isinstance(outputs, torch.Tensor):
             outputs, inputs = [outputs], [inputs] if inputs else []
-        self.check_root("scatter", opts.rootRank)
+        self.check_rank("scatter", "root", opts.rootRank)
         if len(outputs) != 1:
             refuse("scatter", "requires a single-element output tensor list")
         check_dense("scatter", outputs)

@@ -59,7 +59,7 @@ class Job:
         self.runtime, self.world, self.exchange = runtime, runtime.world, exchange
         self.rank, self.size, self.process = self.world.rank, self.world.size, os.getpid()
         self.name = name or self.world.broadcast_object(uuid.uuid4().hex)
-        self.world_is_used, self.is_leaving, self.store, self.rendezvous = False, False, None, 0
+        self.world_is_used, self.is_leaving, self.store, self.rendezvous_count = False, False, None, 0
         self.states = self.world.zeros(self.size, "u8")
         self.mailbox = Mailbox(self.world)
         runtime.drive_in_background()

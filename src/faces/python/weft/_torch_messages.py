@@ -21,21 +21,21 @@ class Messages:
 
     def send(self, tensors, peer, tag=0):
         memory = self._bytes("send", tensors, tag)
-        self.check_root("send", peer)
+        self.check_rank("send", "peer", peer)
         work = MessageWork.of_message(self, "send", tensors, None, memory.numpy(), self.ranks[peer], tag)
         return self._begin_message(work, self.job.mailbox.send)
 
     def recv(self, tensors, peer, tag=0):
-        self.check_root("recv", peer)
-        return self._receive("recv", tensors, frozenset([self.ranks[peer]]), tag)
+        self.check_rank("recv", "peer", peer)
+        return self._receive(tensors, frozenset([self.ranks[peer]]), tag)
 
     def recv_anysource(self, tensors, tag=0):
-        return self._receive("recv", tensors, frozenset(self.ranks), tag)
+        return self._receive(tensors, frozenset(self.ranks), tag)
 
-    def _receive(self, call, tensors, peers, tag):
-        self._bytes(call, tensors, tag)
+    def _receive(self, tensors, peers, tag):
+        self._bytes("recv", tensors, tag)
         target = FlatTarget(tensors)
-        work = MessageWork.of_message(self, call, tensors, target.finish, bytes_of(target.flat).numpy(), peers, tag)
+        work = MessageWork.of_message(self, "recv", tensors, target.finish, bytes_of(target.flat).numpy(), peers, tag)
         return self._begin_message(work, self.job.mailbox.receive)
 
     def _begin_message(self, work, post):

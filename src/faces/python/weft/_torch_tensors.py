@@ -14,7 +14,7 @@ def refuse(call, text):
     raise Error(Status.ARGUMENT, f"weft.torch.{call}: {text}")
 
 
-def _hash_names_operation():
+def _hash_identifies_operation():
     """Returns True if the hash of a ReduceOp depends on its operation only."""
     copies = [dist.AllreduceOptions() for _ in range(2)]
     for copy, op in zip(copies, (dist.ReduceOp.MAX, dist.ReduceOp.SUM)):
@@ -22,7 +22,7 @@ def _hash_names_operation():
     return [hash(copy.reduceOp) for copy in copies] == [hash(dist.ReduceOp.MAX), hash(dist.ReduceOp.SUM)]
 
 
-_known_operations = {} if _hash_names_operation() else None
+_known_operations = {} if _hash_identifies_operation() else None
 
 
 def operation(call, op, dtype):

@@ -18,7 +18,7 @@ from ._errors import Error, Status
 
 FUTURES = threading.RLock()
 BaseWork = getattr(dist, "Work", None) or torch._C._distributed_c10d.Work
-NO_LIMIT = datetime.timedelta(0)
+UNSET = datetime.timedelta(0)  # torch passes this timeout for the call's own limit
 SLICE_S = 1.0    # between checks for peers that have left the job
 TICK_S = 0.002   # between rounds of the thread over its calls
 
@@ -37,8 +37,9 @@ def unwrap(future):
 class Work(BaseWork):
     """A collective call of a group. Keeps its tensors until it is complete."""
 
-    # A call that is complete at once sets only `tensors`.
-    group = request = tensors = finish = opts = name = driving = error = promise = future = since = gone_since = None
+    # A call that is complete at once sets only `tensors`. *_since: when the thread got the call, or a peer was gone.
+    group = request = tensors = finish = opts = name = drive_lock = error = promise = future = None
+    watched_since = gone_since = None
     done, source = True, -1
 
     @classmethod
@@ -47,7 +48,7 @@ class Work(BaseWork):
         work = cls()
         work.group, work.request, work.tensors, work.finish = group, request, result, finish
         work.name, work.opts = name, opts
-        work.driving, work.done = threading.Lock(), False
+        work.drive_lock, work.done = threading.Lock(), False
         return work
 
     def seconds(self, group):
@@ -69,8 +70,8 @@ class Work(BaseWork):
             raise
 
     def drive(self, seconds):
-        """Does a step() and completes the Work if that ends the call. Another thread may drive it instead."""
-        if not self.driving.acquire(seconds > 0, seconds if seconds > 0 else -1):
+        """Does a step(), and completes the Work if that ends the call. Another thread may do so instead."""
+        if not self.drive_lock.acquire(seconds > 0, seconds if seconds > 0 else -1):
             return
         try:
             if self.done:
@@ -83,7 +84,7 @@ class Work(BaseWork):
             except Error as error:
                 self.complete(error)
         finally:
-            self.driving.release()
+            self.drive_lock.release()
 
     def complete(self, error):
         self.error, self.request, self.finish = error, None, None
@@ -94,7 +95,7 @@ class Work(BaseWork):
 
     def fail(self, error):
         """Completes the call with an error, unless another thread completes it. Must not be called by drive()."""
-        with self.driving:
+        with self.drive_lock:
             if not self.done:
                 self.complete(error)
 
@@ -102,11 +103,11 @@ class Work(BaseWork):
         """Returns the ranks of the world that this call needs."""
         return group.ranks
 
-    def wait(self, timeout=NO_LIMIT):
+    def wait(self, timeout=UNSET):
         """Waits until the call is complete. timeout: 0 for the call's own limit. Raises weft.Error if it failed."""
         group = self.group  # None if another thread has completed the call
         if group is not None and not self.done:
-            has_limit = timeout is not None and timeout > NO_LIMIT
+            has_limit = timeout is not None and timeout > UNSET
             limit = timeout.total_seconds() if has_limit else self.seconds(group)
             self.wait_until(group, time.monotonic() + limit, limit)
         if self.error is not None:
@@ -269,8 +270,8 @@ class Completer:
         if group is None or work.done:
             return
         work.check_peers(group)
-        work.since = work.since or time.monotonic()
-        if not work.done and time.monotonic() - work.since > work.seconds(group):
+        work.watched_since = work.watched_since or time.monotonic()
+        if not work.done and time.monotonic() - work.watched_since > work.seconds(group):
             work.fail(work.timed_out(work.seconds(group)))
 
 

@@ -47,8 +47,8 @@ def _rendezvous_of_launcher(url, timeout=datetime.timedelta(minutes=30), **more)
     job = _torch_job.job_of_launcher()
     # The job keeps the server, because slow ranks may use it when rank 0 has destroyed its process group.
     job.store = job.store or _store_of(job, timeout)
-    job.rendezvous += 1
-    yield dist.PrefixStore(f"weft/{job.rendezvous}", job.store), job.rank, job.size
+    job.rendezvous_count += 1
+    yield dist.PrefixStore(f"weft/{job.rendezvous_count}", job.store), job.rank, job.size
     raise RuntimeError("Unable to perform re-rendezvous using env:// method")
 
 
