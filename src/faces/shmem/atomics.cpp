@@ -88,8 +88,8 @@ struct Xor {
     }
 };
 
-/// Does an operation on PE `pe`'s word at `address`. Returns the old value if `wants_old`; otherwise
-/// a remote PE's word may change after the return.
+/// Does an operation on the word of PE `pe` at `address`. Returns the old value if `wants_old`;
+/// otherwise a remote PE's word may change after the return.
 template <class Operation, class T>
 T apply(const char* routine, shmem_ctx_t ctx, const T* address, T value, T cond, int pe,
         bool wants_old = true) {

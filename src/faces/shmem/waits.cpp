@@ -152,8 +152,8 @@ bool includes_any(const Condition<T>& condition) {
     return false;
 }
 
-/// Waits until a word meets its condition; for 2-byte words, for which weft cannot wait, only drives
-/// communication once. So the caller repeats the call.
+/// Waits until a word meets its condition. weft cannot wait for 2-byte words: for these, drives
+/// communication once, so the caller must repeat the call.
 template <class T>
 void await_any(const char* routine, const Condition<T>& condition) {
     if (sizeof(T) < 4) return drive_and_yield();

@@ -181,11 +181,11 @@ def run(mpi, programs, application, layered):
 
 def compare(mpi, programs, application):
     """Runs without and with the layer, and prints the result. Returns false if the layer changed the answer."""
-    expected, complaint = run(mpi, programs, application, False)
+    expected, complaint = run(mpi, programs, application, layered=False)
     if not expected:
         print(f"{application.name}: fails even without the layer\n{complaint}", flush=True)
         return True
-    layered, errors = run(mpi, programs, application, True)
+    layered, errors = run(mpi, programs, application, layered=True)
     served = sum(int(count) for count in re.findall(r"^weft: \w+ +\d+ +(\d+) ", errors, re.MULTILINE))
     right = application.equal(expected, layered) and served > 0
     print(f"{application.name}: {'equal answer' if right else f'WRONG: {expected} became {layered}'}, {served} calls served",

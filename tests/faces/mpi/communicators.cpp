@@ -181,7 +181,7 @@ void check_started(MPI_Comm comm, int value, bool persistent) {
 
 constexpr int kPersistent = 5;
 
-/// Completes all active requests. Returns the number of functions' results that are wrong.
+/// Completes all active requests. Returns 1 if a function returns a wrong result, else 0.
 int complete(MPI_Request* requests, int count, int how) {
     int index = 0;
     int done = 0;
@@ -338,14 +338,14 @@ double median_ns(int count, Run run) {
 }
 
 void costs(int count) {
-    const auto dup_and_free = [](bool used) {
+    const auto dup_and_free = [](bool uses) {
         MPI_Comm comm = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        if (used) MPI_Barrier(comm);
+        if (uses) MPI_Barrier(comm);
         MPI_Comm_free(&comm);
     };
-    const double unused = median_ns(count, [&] { dup_and_free(false); });
-    const double used = median_ns(count, [&] { dup_and_free(true); });
+    const double unused = median_ns(count, [&] { dup_and_free(/*uses=*/false); });
+    const double used = median_ns(count, [&] { dup_and_free(/*uses=*/true); });
     const double barrier = median_ns(1000 * count, [] { MPI_Barrier(MPI_COMM_SELF); });
     double in = 1;
     double out = 0;
@@ -354,15 +354,15 @@ void costs(int count) {
     // Two communicators, because the layer caches the last one.
     MPI_Comm single_rank[2] = {MPI_COMM_NULL, MPI_COMM_NULL};
     for (MPI_Comm& comm : single_rank) MPI_Comm_dup(MPI_COMM_SELF, &comm);
-    const double handed_back = median_ns(500 * count, [&] {
+    const double alternating = median_ns(500 * count, [&] {
         for (const MPI_Comm comm : single_rank) MPI_Barrier(comm);
     });
     for (MPI_Comm& comm : single_rank) MPI_Comm_free(&comm);
     if (rank == 0)
         std::printf(
             "dup_free %.0f dup_use_free %.0f self_barrier %.1f self_allreduce %.1f "
-            "handed_back %.1f ns\n",
-            unused, used, barrier, sum, handed_back / 2);
+            "alternating_barrier %.1f ns\n",
+            unused, used, barrier, sum, alternating / 2);
 }
 
 }  // namespace

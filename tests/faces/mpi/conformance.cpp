@@ -6,8 +6,8 @@
 // Idea     All ranks draw the same cases: communicator, collective, form, type, operation, count,
 //          root, in place. Each rank draws the arguments that may differ: layouts with the same
 //          signature, displacements. The MPI call and the PMPI call get equal buffers, and
-//          afterwards every byte of the buffers must agree. Values are small integers, so
-//          floating-point results are exact in any order.
+//          afterwards every byte of the buffers must agree, padding excepted. Values are small
+//          integers, so floating-point results are exact in any order.
 // Holds    Three started or persistent calls on different communicators are in flight at a time,
 //          together with messages. All kinds of wait and test complete them.
 //          Rank 0 prints the number of cases. Cases that hit a fault of the host MPI are left out.
@@ -44,7 +44,7 @@ class Cases {
         : shared_(seed), local_(seed * 1000 + static_cast<std::uint64_t>(my_rank) + 1) {
         for (MPI_Datatype base : {MPI_INT, MPI_DOUBLE, MPI_CHAR, MPI_SHORT})
             for (int units = 1; units <= 3; ++units) layouts_.emplace_back(base, units);
-        for (const Base& base : derived_types()) bases_.push_back(base);
+        for (const ElementType& base : derived_types()) element_types_.push_back(base);
         make_communicators();
     }
     void run(int cases);
@@ -68,7 +68,7 @@ class Cases {
     Random shared_;
     Random local_;
     std::vector<Layouts> layouts_;
-    std::vector<Base> bases_ = reduction_types();
+    std::vector<ElementType> element_types_ = reduction_types();
     std::vector<MPI_Comm> comms_;
 };
 
@@ -125,12 +125,12 @@ MPI_Datatype Cases::draw_type(const Layouts& layouts, int& count) {
 }
 
 void Cases::draw_reduction(Case& c) {
-    const Base* drawn = &bases_[draw_below(shared_, bases_.size())];
+    const ElementType* drawn = &element_types_[draw_below(shared_, element_types_.size())];
 #if !defined(OPEN_MPI)  // MPICH 4.0.2 writes beyond buffers of these types
     const bool scatters = c.call == kReduceScatter || c.call == kReduceScatterBlock;
-    if (scatters && drawn->value == Value::derived) drawn = &bases_.front();
+    if (scatters && drawn->value == Value::derived) drawn = &element_types_.front();
 #endif
-    const Base& base = *drawn;
+    const ElementType& base = *drawn;
     const std::vector<MPI_Op> operations = operations_of(base);
     c.op = operations[draw_below(shared_, operations.size())];
     c.out_type = base.type;
@@ -258,8 +258,8 @@ void Cases::draw_blocks(Case& c) {
         }
         place(places, into, types, own_types, buffers);
     };
-    draw_side(c.in_counts, c.in_places, c.in_types, c.in_type, c.in, true);
-    draw_side(c.out_counts, c.out_places, c.out_types, c.out_type, c.out, false);
+    draw_side(c.in_counts, c.in_places, c.in_types, c.in_type, c.in, /*sends=*/true);
+    draw_side(c.out_counts, c.out_places, c.out_types, c.out_type, c.out, /*sends=*/false);
     const auto one_block = [&](int& count, MPI_Datatype& type, Buffers& buffers) {
         count = counts[0][me];
         type = any_type(count);
@@ -309,18 +309,18 @@ bool both_zero(const Case& c, std::size_t at) {
     return c.part != 0 && zero(c.out.bytes[0]) && zero(c.out.bytes[1]);
 }
 
-/// Compares the results of MPI and PMPI without padding, and reports the first differences.
+/// Compares the results of MPI and PMPI, except padding. Prints the first five wrong calls.
 void Cases::check(Case& c) const {
     const std::vector<char>& weft_bytes = c.out.bytes[0];
     const std::vector<char>& host_bytes = c.out.bytes[1];
     const std::size_t bytes = weft_bytes.size();
-    std::size_t from = 0;
-    for (; from < bytes; ++from) {
-        if (c.compared != 0 && c.compared < c.stride && from % c.stride >= c.compared) continue;
-        if (c.gap_end != 0 && from % c.stride >= c.gap && from % c.stride < c.gap_end) continue;
-        if (weft_bytes[from] != host_bytes[from] && !both_zero(c, from)) break;
+    std::size_t at = 0;
+    for (; at < bytes; ++at) {
+        if (c.compared != 0 && c.compared < c.stride && at % c.stride >= c.compared) continue;
+        if (c.gap_end != 0 && at % c.stride >= c.gap && at % c.stride < c.gap_end) continue;
+        if (weft_bytes[at] != host_bytes[at] && !both_zero(c, at)) break;
     }
-    if (from >= bytes && c.in.bytes[0] == c.in.bytes[1]) return;
+    if (at >= bytes && c.in.bytes[0] == c.in.bytes[1]) return;
     if (++wrong > 5) return;
     char type[MPI_MAX_OBJECT_NAME] = "";
     int length = 0;
@@ -328,7 +328,7 @@ void Cases::check(Case& c) const {
     std::fprintf(stderr,
                  "rank %d: %s of %d ranks, rank %d, root %d%s, %d %s: byte %zu of %zu differs\n",
                  my_rank, kNames[c.call], c.size, c.rank, c.root, c.in_place ? ", in place" : "",
-                 c.out_count, type, from, bytes);
+                 c.out_count, type, at, bytes);
 }
 
 /// Completes the requests by one of six kinds of wait or test.
@@ -376,7 +376,7 @@ void Cases::start_case(Case& c) {
     static const char* const mode = std::getenv("WEFT_MPI");
     static const bool is_off = mode != nullptr && std::string(mode) == "off";
     const bool starts = is_off || draw_below(shared_, 2) == 0;
-    make_call(c, false, starts ? Form::started : Form::persistent);
+    make_call(c, /*host=*/false, starts ? Form::started : Form::persistent);
     if (typed) MPI_Type_free(&c.in_type);
     if (typed) MPI_Type_free(&c.out_type);
     c.in_type = in_type;
@@ -408,7 +408,7 @@ void Cases::run_started(std::vector<Case>& batch) {
     if (received.back() != static_cast<char>(from)) ++wrong;
     for (MPI_Request& request : requests)  // persistent requests remain
         if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
-    for (Case& c : batch) make_call(c, true, Form::started);
+    for (Case& c : batch) make_call(c, /*host=*/true, Form::started);
     for (Case& c : batch) PMPI_Wait(&c.requests[1], MPI_STATUS_IGNORE);
 }
 
@@ -431,8 +431,8 @@ void Cases::run(int cases) {
         if (starts) {
             run_started(batch);
         } else {
-            make_call(batch[0], false, Form::blocking);
-            make_call(batch[0], true, Form::blocking);
+            make_call(batch[0], /*host=*/false, Form::blocking);
+            make_call(batch[0], /*host=*/true, Form::blocking);
         }
         for (Case& c : batch) check(c);
         if (draw_below(shared_, 200) == 0) {

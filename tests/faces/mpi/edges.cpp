@@ -26,9 +26,9 @@ std::size_t ranks() {
 }
 
 int class_of(int code) {
-    int its_class = MPI_SUCCESS;
-    MPI_Error_class(code, &its_class);
-    return its_class;
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    return error_class;
 }
 
 /// Returns the sum of 1 over the members.
@@ -46,8 +46,8 @@ int call_while_deleted(MPI_Comm comm, int, void*, void*) {
     return MPI_SUCCESS;
 }
 
-/// A communicator that makes a call while it is deleted leaves no state for the next one, which may
-/// have its handle.
+/// A communicator on which a call is made while it is deleted leaves no state for the next
+/// communicator, which may have an equal handle.
 void delete_with_calls() {
     int key = MPI_KEYVAL_INVALID;
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, call_while_deleted, &key, nullptr);
@@ -61,9 +61,9 @@ void delete_with_calls() {
         MPI_Comm_free(&copy);
         MPI_Comm other = MPI_COMM_NULL;
         MPI_Comm_split(MPI_COMM_WORLD, 0, round % 2 == 0 ? rank : -rank, &other);
-        int its_rank = 0;
-        MPI_Comm_rank(other, &its_rank);
-        int value = its_rank == 0 ? round : -1;
+        int other_rank = 0;
+        MPI_Comm_rank(other, &other_rank);
+        int value = other_rank == 0 ? round : -1;
         MPI_Bcast(&value, 1, MPI_INT, 0, other);
         check(value == round, "a broadcast on the next communicator");
         MPI_Comm_free(&other);
@@ -223,7 +223,7 @@ void send_oneself_too_much() {
               "bytes beyond a block");
 }
 
-// A user operation on elements that go backwards in memory.
+/// A user operation for elements of any extent, also negative.
 void add_ints(void* in, void* inout, int* count, MPI_Datatype* type) {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
@@ -293,7 +293,7 @@ void use_invalid_communicator() {
 }
 #endif
 
-/// Ranks that pass different sizes get MPI_ERR_TRUNCATE: at least the receiver.
+/// If ranks pass different sizes, at least the receiver gets MPI_ERR_TRUNCATE.
 void send_others_too_much() {
     std::vector<int> in(16 * ranks(), rank);
     std::vector<int> out(in.size(), -1);

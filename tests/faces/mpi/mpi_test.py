@@ -22,7 +22,7 @@ from pathlib import Path
 
 MPI, BIN, LONG = sys.argv[1], Path(sys.argv[2]), "--long" in sys.argv[3:]
 LAYER = BIN / f"libweft-mpi-{MPI}.so"
-YIELD = BIN / "peer_yield_ucx.so"  # for MPICH, which spins even with fewer processors than ranks
+YIELD = BIN / "peer_yield_ucx.so"  # for MPICH, whose ranks spin even if they outnumber the processors
 PRELOADED = [LAYER, YIELD] if MPI == "mpich" and YIELD.exists() else [LAYER]
 DEADLINE_S = 3000 if LONG else 60
 HANGS_S = 2  # a program that should hang is ended after this time

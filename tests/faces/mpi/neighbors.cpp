@@ -62,7 +62,7 @@ MPI_Comm draw_graph(Random& shared) {
     return comm;
 }
 
-/// Sets the numbers of places for neighbors; missing neighbors on a grid count.
+/// Sets the numbers of sources and destinations; missing neighbors of a grid count.
 void read_degrees(MPI_Comm comm, int& in, int& out) {
     int topology = 0;
     int weighted = 0;
@@ -87,7 +87,7 @@ void read_degrees(MPI_Comm comm, int& in, int& out) {
     return any != 0;
 }
 
-/// Buffers and arguments of a call with equal blocks; the vectors repeat them.
+/// Buffers and arguments of a call with equal blocks. The vectors have a value for each neighbor.
 struct Blocks {
     int count;
     MPI_Datatype type;
@@ -97,20 +97,21 @@ struct Blocks {
     std::vector<MPI_Datatype> types;
     Buffers buffers;
 
-    Blocks(int degree, int elements, MPI_Datatype of, Random& random) : count(elements), type(of) {
+    Blocks(int degree, int elements, MPI_Datatype of_elements, Random& random)
+        : count(elements), type(of_elements) {
         MPI_Aint lower = 0;
         MPI_Aint bytes = 0;
         MPI_Type_get_extent(type, &lower, &bytes);
         extent = static_cast<std::size_t>(bytes);
-        const auto places_of = static_cast<std::size_t>(degree);
-        counts.assign(places_of + 1, count);
-        types.assign(places_of + 1, type);
+        const auto entries = static_cast<std::size_t>(degree) + 1;  // never empty
+        counts.assign(entries, count);
+        types.assign(entries, type);
         for (int i = 0; i <= degree; ++i) {
             const int place = (degree - i) * (count + 1);  // in reverse order, with gaps
             places.push_back(place);
             addresses.push_back(place * bytes);
         }
-        buffers.fill((places_of + 1) * static_cast<std::size_t>(count + 1) * extent + 64, random);
+        buffers.fill(entries * static_cast<std::size_t>(count + 1) * extent + 64, random);
     }
 };
 
@@ -159,10 +160,10 @@ void run_case(Random& shared, Random& local, const std::vector<MPI_Datatype>& ty
     if (form == Form::blocking) {  // the next call repeats this call's arguments with other data
         const auto data = in.buffers.bytes[0];
         for (char& byte : in.buffers.bytes[0]) byte = static_cast<char>(~byte);
-        make(call, in, out, comm, false, form, &request);
+        make(call, in, out, comm, /*host=*/false, form, &request);
         in.buffers.bytes[0] = data;
     }
-    make(call, in, out, comm, false, form, &request);
+    make(call, in, out, comm, /*host=*/false, form, &request);
     if (form != Form::blocking) MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (form == Form::persistent) {
         MPI_Startall(1, &request);
@@ -170,7 +171,7 @@ void run_case(Random& shared, Random& local, const std::vector<MPI_Datatype>& ty
         while (done == 0) MPI_Testall(1, &request, &done, MPI_STATUSES_IGNORE);
         MPI_Request_free(&request);
     }
-    make(call, in, out, comm, true, form, &request);
+    make(call, in, out, comm, /*host=*/true, form, &request);
     if (form != Form::blocking) PMPI_Wait(&request, MPI_STATUS_IGNORE);
     if (out.buffers.bytes[0] == out.buffers.bytes[1]) return;
     if (++wrong <= 3)

@@ -3,8 +3,8 @@
 //
 // usage: one_rank empty|huge|bottom|layout|unaligned|buffers|threads ROUNDS   (under a launcher)
 //
-// Idea     In each round another rank is the odd rank. MPI allows the odd rank's arguments, but no
-//          other rank passes such arguments. Every rank checks its data; the layer's statistics
+// Idea     The ranks take turns as the odd rank. MPI allows the odd rank's arguments, but no other
+//          rank passes such arguments. Every rank checks its data; the layer's statistics
 //          show that weft served all calls. If one rank leaves a call to the host, the job hangs.
 // Modes    empty: the odd rank passes 0 elements of MPI_DATATYPE_NULL at a null address. huge: it
 //          passes 0 elements of a type above 2 GiB. bottom: it passes MPI_BOTTOM and a type
@@ -314,8 +314,8 @@ void run_round(const std::string& mode, MPI_Datatype huge, int round) {
     const bool starts = round % 2 != 0;
     if (mode == "empty") without_elements(MPI_DATATYPE_NULL, starts);
     if (mode == "huge") without_elements(huge, starts);
-    if (mode == "bottom") calls_with_gaps(true, starts, round);
-    if (mode == "layout") calls_with_gaps(false, starts, round);
+    if (mode == "bottom") calls_with_gaps(/*absolute=*/true, starts, round);
+    if (mode == "layout") calls_with_gaps(/*absolute=*/false, starts, round);
 #if MPI_VERSION >= 4
     if (mode == "bottom") alltoallw_with_addresses();
 #endif

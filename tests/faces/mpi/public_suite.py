@@ -111,8 +111,8 @@ def main():
             if program is None:
                 counts["not built"] += 1
                 continue
-            right, served, output = passes(options, ranks, [str(program), *words], True)
-            alone = right or passes(options, ranks, [str(program), *words], False)[0]
+            right, served, output = passes(options, ranks, [str(program), *words], layered=True)
+            alone = right or passes(options, ranks, [str(program), *words], layered=False)[0]
             outcome = "right" if right else "wrong under the layer" if alone else "wrong without the layer"
             counts[outcome] += 1
             all_served += served

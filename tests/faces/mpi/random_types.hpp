@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // random_types.hpp - MPI types and operations from which the conformance program draws.
 //
-// Holds    Combinations that hit a fault of a host MPI are left out. Values are small integers, so
-//          floating-point results are exact in any order.
+// Holds    Combinations that hit a fault of a host MPI are left out.
 #pragma once
 
 #include <mpi.h>
@@ -32,7 +31,7 @@ enum class Value {
 };
 
 /// Element type of reductions.
-struct Base {
+struct ElementType {
     MPI_Datatype type;
     Value value;
     std::size_t bytes;  ///< size without padding at the end
@@ -60,7 +59,7 @@ inline void write_complex(void* at, int value) {
     std::memcpy(at, parts, sizeof parts);
 }
 
-inline std::vector<Base> reduction_types() {
+inline std::vector<ElementType> reduction_types() {
     return {{MPI_INT, Value::integer, 4, write_as<int>},
             {MPI_LONG, Value::integer, 8, write_as<long>},
             {MPI_SHORT, Value::integer, 2, write_as<short>},
@@ -105,8 +104,8 @@ inline MPI_Op composition = MPI_OP_NULL;
 
 /// Makes types of 2 to 9 words, which only user-defined operations can reduce: without gaps, and
 /// with a gap after each element.
-inline std::vector<Base> derived_types() {
-    std::vector<Base> made;
+inline std::vector<ElementType> derived_types() {
+    std::vector<ElementType> made;
     for (const int words : {2, 4, 6, 9})
         for (const bool gap : {false, true}) {
             MPI_Datatype type = MPI_DATATYPE_NULL;
@@ -121,18 +120,18 @@ inline std::vector<Base> derived_types() {
     return made;
 }
 
-inline std::vector<MPI_Op> operations_of(const Base& base) {
+inline std::vector<MPI_Op> operations_of(const ElementType& base) {
     std::vector<MPI_Op> operations;
     const auto add = [&](std::vector<MPI_Op> more) {
         operations.insert(operations.end(), more.begin(), more.end());
     };
 #if defined(OPEN_MPI)
     const bool has_sums = base.value != Value::eight_bit;  // Open MPI 4.1.4: SUM of 8 bits is wrong
-    const bool orders = true;
+    const bool has_extremes = true;
 #else
     const bool has_sums = true;
-    const bool orders = base.value != Value::unsigned_integer &&  // MPICH 4.0.2: compares as signed
-                        base.value != Value::eight_bit;
+    const bool has_extremes = base.value != Value::unsigned_integer &&
+                              base.value != Value::eight_bit;  // MPICH 4.0.2 compares as signed
 #endif
     switch (base.value) {
         case Value::integer:
@@ -140,7 +139,7 @@ inline std::vector<MPI_Op> operations_of(const Base& base) {
         case Value::unsigned_integer:
             add({MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR});
             if (has_sums) add({MPI_SUM, MPI_PROD});
-            if (orders) add({MPI_MIN, MPI_MAX});
+            if (has_extremes) add({MPI_MIN, MPI_MAX});
             if (base.type == MPI_UINT64_T) add({composition, composition});
             break;
         case Value::floating:
@@ -171,7 +170,7 @@ struct Layouts {
     int units;
     std::vector<MPI_Datatype> types;  ///< each holds `units` elements
 
-    Layouts(MPI_Datatype base, int units_of_one) : plain(base), units(units_of_one) {
+    Layouts(MPI_Datatype base, int units_of_type) : plain(base), units(units_of_type) {
         MPI_Datatype layout = MPI_DATATYPE_NULL;
         MPI_Aint lower = 0;
         MPI_Aint extent = 0;

@@ -50,6 +50,7 @@ void child(MPI_Comm parent) {
 bool work_with_child(bool with_layer) {
     char path[PATH_MAX] = "";
     if (readlink("/proc/self/exe", path, sizeof path - 1) < 0) return false;
+    // Arguments of env, which starts the child without the layer.
     std::string words[] = {"-u", "LD_PRELOAD", path};
     char* env_words[] = {words[0].data(), words[1].data(), words[2].data(), nullptr};
     MPI_Comm intercomm = MPI_COMM_NULL;

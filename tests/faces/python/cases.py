@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """cases.py - one rank of a job that checks the package weft: buffers, requests, mistakes, and the cases of calls.py.
 
-usage: cases.py CASE...      functions of both files, in this order
+usage: cases.py CASE...      functions of both files, which run in the order given
 """
 import array
 import asyncio

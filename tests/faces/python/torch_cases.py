@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torch_cases.py - one rank of a job that checks the backend "weft" of torch.distributed.
 
-usage: torch_cases.py CASE...      functions of this file, in this order; world first
+usage: torch_cases.py CASE...      functions of this file, which run in the order given
 """
 import ctypes
 import datetime
@@ -40,9 +40,8 @@ def same(got, expected):
     assert got.dtype == expected.dtype and torch.equal(got, expected), (got, expected)
 
 
-def done(work):
+def wait_and_check(work):
     assert work.wait() is True and work.is_completed() and work.is_success() and work.exception() is None
-    return work
 
 
 def reductions(group):
@@ -55,7 +54,7 @@ def reductions(group):
                 tensor = everyone[me].clone()
                 work = dist.all_reduce(tensor, op, group, run_async)
                 if run_async:
-                    done(work)
+                    wait_and_check(work)
                 same(tensor, expected)
             root = dist.distributed_c10d._get_global_rank(group, size - 1) if group is not None else size - 1
             tensor = everyone[me].clone()
@@ -107,7 +106,7 @@ def moves(group):
             same(block, blocks[root][me])
         flat = torch.empty(size * 2, 3, dtype=dtype)
         for outputs in ([torch.empty(2, 3, dtype=dtype) for _ in range(size)], list(flat.chunk(size))):
-            done(dist.all_gather(outputs, everyone[me], group, async_op=True))
+            wait_and_check(dist.all_gather(outputs, everyone[me], group, async_op=True))
             for rank in range(size):
                 same(outputs[rank], everyone[rank])
         dist.all_gather_into_tensor(flat.zero_(), everyone[me], group)
@@ -213,7 +212,7 @@ def messages(_):
         got.zero_()
         works = [dist.isend(sent, after, tag=5), dist.irecv(got, before, tag=5)]
         for work in works:
-            done(work)
+            wait_and_check(work)
         same(got, data(before, max(count, 1))[:count])
     for tag in (1, 2):
         dist.send(torch.tensor([me * 10.0 + tag]), after, tag=tag)

@@ -15,7 +15,7 @@ const char* running = "";
     X(put_sizes) X(get_sizes) X(strided_sizes) X(put_large) X(put_unaligned) X(put_nothing)        \
     X(put_to_self) X(put_from_all) X(generic_transfers) X(fence_orders) X(quiet_completes)         \
     X(contexts) X(contexts_of_teams) X(signals_of_types) X(signals_of_sizes) X(signals_add_up)     \
-    X(signals_without_data) X(waits_return_what_they_saw) X(lock_protects) X(lock_is_tested)       \
+    X(generic_signals) X(waits_return_what_they_saw) X(lock_protects) X(lock_is_tested)       \
     X(locks_are_independent)                                                                       \
     X(atomic_adds) X(atomic_tickets) X(atomic_compare_swaps) X(atomic_swaps) X(atomic_sets)        \
     X(atomic_bits) X(nonblocking_atomics) X(atomic_neighbours) X(deprecated_atomics)               \

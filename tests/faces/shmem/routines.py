@@ -26,7 +26,7 @@ TYPES["sets ordered"] = [*TYPES["sets"], "float", "double", "longdouble"]
 TYPES["sets numbers"] = ["complexd", "complexf", *TYPES["sets ordered"]]
 SIZES = ["8", "16", "32", "64", "128"]
 
-# Section, pattern after "shmem_", key in TYPES or None, implementation ("the same": as the family above).
+# Section, pattern after "shmem_", key in TYPES or None, implementation ("the same" as of the family above).
 FAMILIES = [
     ("Setup", "{init|finalize|my_pe|n_pes|init_thread|query_thread|query_initialized}", None, "the job of weft"),
     ("Setup", "global_exit", None, "weft_abort()"),

@@ -45,7 +45,7 @@ static size_t count_for(size_t size) {
 static int result;
 
 // Kinds of routines: with a count that may overflow, with a range, with a symmetric address.
-enum { kCounted = 1, kRanged = 2, kAddressed = 4 };
+enum { kAll = 0, kCounted = 1, kRanged = 2, kAddressed = 4 };
 struct routine {
     const char* name;
     void (*call)(void);
@@ -65,10 +65,10 @@ void _Exit(int status) {
     longjmp(walk->next, 1);
 }
 
-// Calls the routines of a kind; 0: of all kinds.
+// Calls the routines of a kind, or of all kinds. If `prints`, prints the outcome of each call.
 static void call_all(int kind, int prints) {
     for (volatile size_t i = 0; i < sizeof routines / sizeof routines[0]; ++i) {
-        if (kind != 0 && (routines[i].kind & kind) == 0) continue;
+        if (kind != kAll && (routines[i].kind & kind) == 0) continue;
         const char* outcome = "refused";
         result = 0;
         walk->calling = 1;
@@ -87,7 +87,7 @@ static void call_in_child(void) {
     const pid_t child = fork();
     if (child == 0) {
         alarm(kSeconds);
-        call_all(0, 1);
+        call_all(kAll, /*prints=*/1);
         exit(0);
     }
     int status = -1;
@@ -111,14 +111,14 @@ int main(int argc, char** argv) {
         if (me == 0) call_in_child();
     } else if (strcmp(mode, "count") == 0) {
         overflows = 1;
-        call_all(kCounted, me == 0);
+        call_all(kCounted, /*prints=*/me == 0);
     } else if (strcmp(mode, "past") == 0) {
         address = small;
         bytes = kMiB;
-        call_all(kRanged, me == 0);
+        call_all(kRanged, /*prints=*/me == 0);
     } else if (strcmp(mode, "end") == 0) {
         address = _end;
-        call_all(kAddressed, me == 0);
+        call_all(kAddressed, /*prints=*/me == 0);
     } else {
         return 2;
     }

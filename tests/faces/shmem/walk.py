@@ -51,7 +51,7 @@ def argument(name, kind, parameter, size):
             return "0"
         private = parameter not in SYMMETRIC and parameter not in ("ptr", "addr")
         return f"({kind})({'private_memory' if private else 'address'})"
-    if name.endswith("_all") and parameter == "size" or parameter == "size" and kind == "int":
+    if parameter == "size" and (name.endswith("_all") or kind == "int"):
         return "shmem_n_pes()"
     return f"({kind})({VALUES.get(parameter, '1')})"
 

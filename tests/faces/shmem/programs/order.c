@@ -145,7 +145,7 @@ void signals_add_up(void) {
 }
 
 // Signals without data, and signals by the generic routines with and without a context.
-void signals_without_data(void) {
+void generic_signals(void) {
     static uint64_t signal;
     static float dest[2];
     const float source[2] = {1.5F, (float)me()};

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-// newest.c - tests of the routines that OpenSHMEM 1.6 added.
+// added_in_1_6.c - tests of the routines that OpenSHMEM 1.6 added.
 #include <complex.h>
 
 #include "program.h"
 
-// In elements: size of a block, and distances of blocks in the destination and the source.
+// Number of blocks; in elements: their size, and their distances in the destination and the source.
 enum { kBlocks = 5, kBlock = 3, kTo = 4, kFrom = 7 };
 
 static unsigned char elements[kBlocks * kFrom * sizeof(long double)];
