@@ -47,12 +47,12 @@ set(own_version "(= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libweft0 ${own_version}")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS "libweft0 ${own_version}") # libweft0 has the network module
 set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "libweft0 ${own_version}, python3-numpy, ${WEFT_PYTHON_DEPENDS}")
-set(what "weft runs collectives as verified schedules of one-sided puts: between
+set(summary "weft runs collectives as verified schedules of one-sided puts: between
 nodes through libfabric, on a node straight through shared memory.")
-set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (library)\n${what}\n.\nThis package has the library and its network module.")
-set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${what}\n.\nThis package has the headers for C99 and C++20, and files for CMake\nand pkg-config.")
-set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${what}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
-set(CPACK_COMPONENT_PYTHON_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (Python)\n${what}\n.\nThis package has the Python package, for numpy and torch.")
+set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (library)\n${summary}\n.\nThis package has the library and its network module.")
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (headers)\n${summary}\n.\nThis package has the headers for C99 and C++20, and files for CMake\nand pkg-config.")
+set(CPACK_COMPONENT_TOOLS_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (command)\n${summary}\n.\nThis package has the launcher, the benchmark, the verifier and the simulator.")
+set(CPACK_COMPONENT_PYTHON_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY} (Python)\n${summary}\n.\nThis package has the Python package, for numpy and torch.")
 
 # Files that Debian requires in every package. The change log describes only the packaging.
 if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")

@@ -4,7 +4,7 @@
 # All *_test.cpp files of the current folder become one GoogleTest program, which is one ctest entry.
 #
 # Labels describe the needs of a test. The presets of ctest select tests by label:
-#   unit      one process, no launcher           not tsan: one thread (except unit_shared, for tsan's address space)
+#   unit      one process, no launcher           not tsan: one thread; but unit_shared maps memory beside tsan's
 #   virtual   many ranks in one process          every preset, tsan too
 #   property  generators against the verifier    not tsan: one thread
 #   ranks     processes under a launcher         not tsan; no other test at the same time, because it uses all cores
@@ -50,7 +50,7 @@ function(weft_test name)
   add_executable(weft_${name}_test ${sources})
   target_link_libraries(weft_${name}_test PRIVATE weft_options ${TEST_USES} ${TEST_LINKS} GTest::gtest GTest::gtest_main)
   set(precompiled fast)
-  if(NOT name STREQUAL "virtual") # -O1: tests, unlike the tested code, need not be fast
+  if(NOT name STREQUAL "virtual") # -O1 compiles faster; only the virtual tests take long enough to need -O2
     set(precompiled tests)
     # At -O1 g++ 12 wrongly warns of overruns in lists of std::string (its bug 105329).
     target_compile_options(weft_${name}_test PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1;-Wno-array-bounds;-Wno-stringop-overflow>)

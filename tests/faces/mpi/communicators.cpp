@@ -373,7 +373,7 @@ int main(int argc, char** argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const std::string mode = argc > 2 ? argv[1] : "";
     const int count = argc > 2 ? std::atoi(argv[2]) : 0;
-    if (mode == "own") own(count);
+    if (mode == "own") own(count);  // without an earlier call on MPI_COMM_WORLD
     MPI_Barrier(MPI_COMM_WORLD);
     if (mode == "window") window(count);
     if (mode == "many") many(count);

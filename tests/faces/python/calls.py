@@ -56,7 +56,7 @@ def reductions(world):
         same(exact, numpy.array([world.size - 2 * triples, world.size], dtype))
 
 
-def moves(world):
+def data_movement(world):
     ranks, me, size, check = range(world.size), world.rank, world.size, Forms(world, world).check
     for dtype in DTYPES + PAIRS[:2]:
         def of(rank, shape, dtype=dtype):

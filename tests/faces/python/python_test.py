@@ -30,8 +30,8 @@ GUIDE = SOURCE / "docs/guide/python.md"
 EXAMPLE = re.compile(r"<!-- example: (\S+) prints: ([^\n]*) -->\n```python\n(.*?)```", re.DOTALL)
 STUB = SOURCE / "src/faces/python/weft/_native.pyi"
 DEADLINE_S = 120
-CALLS = ("reductions", "moves", "teams", "neighbors", "objects", "memory", "strided", "nonblocking_memory", "buffers",
-         "buffer_lists", "user_operations", "requests")
+CALLS = ("reductions", "data_movement", "teams", "neighbors", "objects", "memory", "strided", "nonblocking_memory",
+         "buffers", "buffer_lists", "user_operations", "requests")
 sys.path.insert(0, str(PACKAGES))
 
 

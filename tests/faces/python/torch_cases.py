@@ -87,7 +87,7 @@ def reductions(group):
     same(weights.detach(), torch.full((2,), float(size)))
 
 
-def moves(group):
+def data_movement(group):
     size, me = dist.get_world_size(group), dist.get_rank(group)
     world = functools.partial(dist.distributed_c10d._get_global_rank, group) if group is not None else int
     for dtype in FLOATS + INTEGERS + (torch.bool, torch.complex64):
@@ -265,7 +265,7 @@ def groups(_):
     for group in [*made, second]:
         if dist.get_rank(group) >= 0:
             reductions(group)
-            moves(group)
+            data_movement(group)
             assert dist.get_backend(group) == "weft"
     # Groups may start calls in different orders on different ranks.
     first, last = (None, second) if me % 2 == 0 else (second, None)

@@ -23,8 +23,8 @@ sys.dont_write_bytecode = True
 SOURCE, BUILD = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 WEFT, PACKAGES = BUILD / "bin/weft", BUILD / "bin/python3/dist-packages"
 CASES = SOURCE / "tests/faces/python/torch_cases.py"
-ALL = ("reductions", "moves", "tensor_lists", "traced", "messages", "late_message", "groups", "works", "ddp", "mistakes",
-       "second_default_group")
+ALL = ("reductions", "data_movement", "tensor_lists", "traced", "messages", "late_message", "groups", "works", "ddp",
+       "mistakes", "second_default_group")
 SOME = ("reductions", "tensor_lists", "messages", "works", "ddp")
 DEADLINE_S = 240
 TORCHRUN = shutil.which("torchrun")

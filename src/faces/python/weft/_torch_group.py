@@ -21,8 +21,8 @@ from ._torch_tensors import (BAND, BOR, BXOR, LAND, LOR, MAX, MIN, PROD, SUM, Co
                              check_dense, check_like, is_dispatched, is_plain, joined, operation, plain, refuse)
 from ._torch_work import MessageWork, Work
 
-# C++ code of torch 1.13 uses a Work's Python methods without keeping its Python object alive. So a group keeps its last
-# complete works.
+# Number of complete Works that a group keeps: C++ code of torch 1.13 uses a Work's Python methods without keeping its
+# Python object alive.
 KEPT_WORKS = 256
 
 
@@ -50,9 +50,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
             raise Error(Status.ARGUMENT, f"rank is {rank} and world_size {size}, expected 0 <= rank < world_size")
         self.store, self.my_rank, self.members = store, rank, size
         self.seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
-        self.job, self.team, self.ranks, number = _torch_job.team_of_group(store, rank, size)
-        self.number, self.calls, self.sequence = number, self.team._eager, 0
-        self.recent, self.kept, self.coalesced = collections.deque(), collections.deque(maxlen=KEPT_WORKS), None
+        self.job, self.team, self.ranks, self.number = _torch_job.team_of_group(store, rank, size)
+        self.calls, self.sequence, self.coalesced = self.team._eager, 0, None
+        self.recent, self.kept = collections.deque(), collections.deque(maxlen=KEPT_WORKS)  # calls in order; complete ones
 
     # --- properties ---
 
@@ -434,9 +434,9 @@ class ProcessGroupWeft(Messages, dist.ProcessGroup):
         works = [work for work in works if not work.done] or works[-1:]
         last = works[-1]
 
-        def finish(own=last.finish):
-            if own is not None:
-                own()
+        def finish(finish_last=last.finish):
+            if finish_last is not None:
+                finish_last()
             for work in works[:-1]:
                 work.wait()
         last.finish = finish

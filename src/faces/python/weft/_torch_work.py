@@ -16,7 +16,7 @@ import torch.distributed as dist
 
 from ._errors import Error, Status
 
-FUTURES = threading.RLock()
+FUTURES_LOCK = threading.RLock()
 BaseWork = getattr(dist, "Work", None) or torch._C._distributed_c10d.Work
 UNSET = datetime.timedelta(0)  # torch passes this timeout for the call's own limit
 SLICE_S = 1.0    # between checks for peers that have left the job
@@ -162,7 +162,7 @@ class Work(BaseWork):
 
     def get_future(self):
         """Returns a future with the tensors of the call."""
-        with FUTURES:
+        with FUTURES_LOCK:
             if self.future is None and self.done and self.error is None:
                 self.future = torch.futures.Future()
                 self.future.set_result(self.tensors)
