@@ -189,11 +189,11 @@ BufferView::~BufferView() {
 }
 
 BufferView BufferView::input(py::handle object, const char* name) {
-    return {object, name, false};
+    return {object, name, /*writable=*/false};
 }
 
 BufferView BufferView::output(py::handle object, const char* name) {
-    return {object, name, true};
+    return {object, name, /*writable=*/true};
 }
 
 bool BufferView::overlaps(const BufferView& other) const {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // waits.cpp - waits for and tests of words that other PEs change.
 //
-// Idea     Words of 4 and 8 bytes use weft's waits. weft cannot wait for a 2-byte word, so this PE
-//          waits for changes of the aligned 8-byte word around it until the comparison is true.
+// Idea     Words of 4 and 8 bytes use weft's waits, which cannot take 2-byte words. For one such
+//          word, this PE waits for changes of the aligned 8-byte word around it. It polls several.
 // Holds    A word is read with acquire, which pairs with the release store of the local peer that
 //          updates it. This PE itself applies the updates of remote peers.
 #include <string>

@@ -181,13 +181,13 @@ void check_started(MPI_Comm comm, int value, bool persistent) {
 
 constexpr int kPersistent = 5;
 
-/// Completes all active requests. Returns 1 if a function returns a wrong result, else 0.
-int complete(MPI_Request* requests, int count, int how) {
+/// Completes all active requests by one of six methods. Returns 1 if a result is wrong, else 0.
+int complete(MPI_Request* requests, int count, int method) {
     int index = 0;
     int done = 0;
     int indices[kPersistent + 1];
     MPI_Status statuses[kPersistent + 1];
-    switch (how % 6) {
+    switch (method % 6) {
         case 0:
             return MPI_Waitall(count, requests, statuses) == MPI_SUCCESS ? 0 : 1;
         case 1:
@@ -259,8 +259,8 @@ void wait_with_null() {
 void started(int count) {
     MPI_Comm comms[10];
     for (MPI_Comm& comm : comms) MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &comm);
-    for (int i = 0; i < 10; ++i) check_started(comms[i], i, false);
-    for (int i = 0; i < 10; ++i) check_started(comms[i], i, true);
+    for (int i = 0; i < 10; ++i) check_started(comms[i], i, /*persistent=*/false);
+    for (int i = 0; i < 10; ++i) check_started(comms[i], i, /*persistent=*/true);
     for (int i = 0; i < count; ++i) check_started(comms[0], i, i % 2 == 0);
     wait_with_null();
     for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);

@@ -108,11 +108,11 @@ void Cases::free_communicators() {
 }
 
 std::size_t Cases::draw_count() {
-    const std::size_t kind = draw_below(shared_, 20);
-    if (kind < 2) return 0;
-    if (kind < 10) return 1 + draw_below(shared_, 4);
-    if (kind < 16) return 1 + draw_below(shared_, 200);
-    if (kind < 19) return 1 + draw_below(shared_, 3000);
+    const std::size_t size_class = draw_below(shared_, 20);
+    if (size_class < 2) return 0;
+    if (size_class < 10) return 1 + draw_below(shared_, 4);
+    if (size_class < 16) return 1 + draw_below(shared_, 200);
+    if (size_class < 19) return 1 + draw_below(shared_, 3000);
     return 1 + draw_below(shared_, 20000);
 }
 

@@ -63,7 +63,7 @@ def _as_array(value):
     try:
         return numpy.asarray(memoryview(value))
     except TypeError:
-        return adapt(value, "send", False)[0]
+        return adapt(value, "send", writable=False)[0]
 
 
 def dtype_of(value):

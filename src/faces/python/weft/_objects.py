@@ -26,12 +26,12 @@ def zeros(team: Team, shape: Any, dtype: Any = float) -> numpy.ndarray:
 
     The array is valid until free_array(), the end of the team, or the end of the runtime.
     """
-    return _array(team, shape, dtype, True)
+    return _array(team, shape, dtype, clear=True)
 
 
 def empty(team: Team, shape: Any, dtype: Any = float) -> numpy.ndarray:
     """Returns a symmetric array that is not cleared; see zeros()."""
-    return _array(team, shape, dtype, False)
+    return _array(team, shape, dtype, clear=False)
 
 
 def peer_array(team: Team, array: numpy.ndarray, peer: int) -> Optional[numpy.ndarray]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""_torch_job.py - the jobs of this process for weft.torch, and how its process groups find one.
+"""_torch_job.py - the jobs of this process for weft.torch, and the job of each process group.
 
 Idea     Members of a group exchange the jobs that they are in through torch's Store. A job that all of them are in
          serves the group by a team. Without one, the group starts a job over its Store.
