@@ -38,7 +38,7 @@ const weft_shmem_team* find_or_report(const char* routine, shmem_team_t team) {
     const weft_shmem_team* const found = find_team(team);
     if (found == nullptr) {
         const std::string missing = missing_job();
-        report(routine, missing.empty() ? "team: not a team" : missing);
+        report(routine, missing.empty() ? "team: not a team, or destroyed before" : missing);
     }
     return found;
 }
@@ -48,7 +48,7 @@ int team_broadcast(const char* routine, shmem_team_t handle, void* dest, const v
                    const Elements& elements, int root) {
     const auto* const team = find_or_report(routine, handle);
     if (team == nullptr) return -1;
-    if (root < 0 || root >= team->size) refuse_pe(routine, root, team->size);
+    if (root < 0 || root >= team->size) refuse_pe(routine, root, team->size, "PE_root");
     if (team->rank != root) return report(routine, broadcast(*team, "dest", dest, elements, root));
     const int status =
         report(routine, broadcast(*team, "source", const_cast<void*>(source), elements, root));
@@ -224,7 +224,7 @@ WEFT_SHMEM_TO_ALL_NUMBERS(NUMBERS)
                   (void* dest, const void* source, size_t nelems, int root, int start,          \
                    int log_stride, int size, long*)) {                                          \
         const auto& set = shmem::active_set("broadcast" #N, start, log_stride, size);           \
-        if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size);             \
+        if (root < 0 || root >= size) shmem::refuse_pe("broadcast" #N, root, size, "PE_root");  \
         /* Unlike the routine for teams, this routine leaves the root's dest unchanged. */      \
         shmem::check("broadcast" #N,                                                            \
                      set.rank == root                                                           \

@@ -35,10 +35,10 @@ void refuse_without_job(const char* routine) {
     refuse(routine, missing_job());
 }
 
-void refuse_pe(const char* routine, int pe, int size) {
+void refuse_pe(const char* routine, int pe, int size, const char* name) {
     require_job(routine);  // without a job there are no PEs, and this message is the useful one
-    refuse(routine, "pe: " + std::to_string(pe) + " is not a PE here, expected 0.." +
-                        std::to_string(size - 1));
+    refuse(routine, std::string(name) + ": " + std::to_string(pe) +
+                        " is not a PE here, expected 0.." + std::to_string(size - 1));
 }
 
 void refuse_count(const char* routine, std::size_t count, std::size_t size) {

@@ -83,8 +83,8 @@ extern JobState job;
 
 // The refuse functions print the routine, this PE and the problem, and end the job.
 [[noreturn]] void refuse(const char* routine, const std::string& problem);
-/// Reports that `pe` is not in 0..size - 1.
-[[noreturn]] void refuse_pe(const char* routine, int pe, int size);
+/// Reports that the argument `name` is not in 0..size - 1.
+[[noreturn]] void refuse_pe(const char* routine, int pe, int size, const char* name = "pe");
 /// Reports a call before shmem_init, after shmem_finalize or in a forked child.
 [[noreturn]] void refuse_without_job(const char* routine);
 inline void require_job(const char* routine) {
@@ -172,7 +172,7 @@ inline int world_pe(const char* routine, shmem_ctx_t context, int pe) {
             refuse_pe(routine, pe, job.size);
         return pe;
     }
-    if (context == SHMEM_CTX_INVALID) refuse(routine, "the context is SHMEM_CTX_INVALID");
+    if (context == SHMEM_CTX_INVALID) refuse(routine, "ctx: SHMEM_CTX_INVALID, expected a context");
     const weft_shmem_team& team = *context->team;
     if (static_cast<unsigned>(pe) >= static_cast<unsigned>(team.size))
         refuse_pe(routine, pe, team.size);
