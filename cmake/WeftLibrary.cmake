@@ -32,12 +32,12 @@ install(TARGETS weft_library EXPORT weftTargets LIBRARY COMPONENT library NAMELI
 install(TARGETS weft_fabric LIBRARY DESTINATION ${WEFT_MODULE_FOLDER} COMPONENT library)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/weft DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
-set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
-install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${package} COMPONENT development)
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${config_folder} COMPONENT development)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/weftConfig.cmake.in ${CMAKE_BINARY_DIR}/weftConfig.cmake
-                              INSTALL_DESTINATION ${package} NO_SET_AND_CHECK_MACRO)
+                              INSTALL_DESTINATION ${config_folder} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/weftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${package}
+install(FILES ${CMAKE_BINARY_DIR}/weftConfig.cmake ${CMAKE_BINARY_DIR}/weftConfigVersion.cmake DESTINATION ${config_folder}
         COMPONENT development)
 
 file(RELATIVE_PATH WEFT_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
