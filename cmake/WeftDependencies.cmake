@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# All external dependencies. Debian 12 and 13 package all of them.
+# External dependencies of the library and the command. Debian 12 and 13 package all of them.
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(PMIX REQUIRED IMPORTED_TARGET pmix>=4)

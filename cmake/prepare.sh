@@ -2,8 +2,8 @@
 # prepare.sh - functions that install packages and build; tests/run, perf/quickstart and packaging/build source it.
 #
 # Idea     Each step acts only if something is missing, so a repeated run costs nothing.
-# Holds    Needs bash and coreutils only. If a step fails, it prints the command to run by hand, and the script ends
-#          with status 3 (the environment failed).
+# Holds    Checks and installation need bash and coreutils only. If packages or the configuration fail, the script ends
+#          with status 3 (the environment failed) and a message. A failed build returns its status.
 
 weft_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
