@@ -3,7 +3,8 @@
 //
 // usage: edges   (under a launcher, with the layer preloaded)
 //
-// Idea     Each check makes calls of MPI. Expected error classes are those of the same PMPI call.
+// Idea     Each check makes calls of MPI. Expected error classes are constants where both libraries
+//          agree, else those of the same PMPI call.
 #include <mpi.h>
 
 #include <algorithm>

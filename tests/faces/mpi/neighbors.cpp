@@ -4,9 +4,9 @@
 // usage: neighbors SEED CASES   (under a launcher, with the layer preloaded)
 //
 // Idea     All ranks draw the same grids and graphs, in which a rank can be a neighbor several
-//          times, or its own neighbor. Each call is made blocking, started and persistent; the
-//          blocking call is made twice, and the persistent call is started twice. Every byte of the
-//          buffers must agree with the twin.
+//          times, or its own neighbor. Each call has a random form. A blocking call is made twice,
+//          and a persistent one is started twice. Every byte of the output must agree with the
+//          twin.
 #include <mpi.h>
 
 #include <cstdio>
