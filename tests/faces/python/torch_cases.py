@@ -138,7 +138,7 @@ def data_movement(group):
 
 
 def tensor_lists(_):
-    """Lists with tensors that are not contiguous, or that are parts of each other."""
+    """Lists of tensors that are not contiguous or share memory; tensors of ended calls are released."""
     size, me = dist.get_world_size(), dist.get_rank()
     mine = data(me, (3, 4))
     outputs = [torch.zeros(4, 3).t() if rank % 2 else torch.zeros(3, 4) for rank in range(size)]
