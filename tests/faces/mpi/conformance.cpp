@@ -206,8 +206,8 @@ void Cases::place(std::vector<int>& places, const std::vector<int>& counts,
         MPI_Type_get_extent(types[in_bytes ? rank : 0], &lower, &extent);
         largest = std::max(largest, extent);
         places[rank] = static_cast<int>(next);
-        next += counts[rank] * (in_bytes ? extent : 1) + draw_int(local_, 3) * (in_bytes ? 8 : 1) +
-                (in_bytes ? 16 * 8 : 8);
+        const int gap = draw_int(local_, 3);  // of 8 bytes or of elements, beyond the least gap
+        next += counts[rank] * (in_bytes ? extent : 1) + (in_bytes ? 8 * (16 + gap) : 8 + gap);
     }
     const auto shift = static_cast<int>(in_bytes ? next / 2 / 8 * 8 : next / 2);
     for (int& displacement : places) displacement -= shift;
