@@ -94,7 +94,7 @@ void JobObject::finalize() {
 std::vector<JobObject::KeptBuffer> JobObject::take_kept(const weft_team* context) {
     std::vector<KeptBuffer> taken, rest;
     for (auto& kept : std::exchange(kept_, {}))
-        (kept.first == context ? taken : rest).push_back(std::move(kept));
+        (kept.context == context ? taken : rest).push_back(std::move(kept));
     kept_ = std::move(rest);
     return taken;
 }

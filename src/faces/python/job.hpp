@@ -58,7 +58,7 @@ class JobObject {
     /// Keeps the buffer of a put or get in flight until a quiet(). context: the context of the
     /// call, or nullptr for calls through teams, which share one quiet().
     void keep_until_quiet(const weft_team* context, BufferView buffer) {
-        kept_.emplace_back(context, std::move(buffer));
+        kept_.push_back({context, std::move(buffer)});
     }
     /// Calls `wait`, which does a quiet() and returns a status, then releases the buffers that
     /// keep_until_quiet() kept before.
@@ -88,7 +88,10 @@ class JobObject {
         bool counted = false;  ///< background_ counts the request's call
         bool is_context = false;
     };
-    using KeptBuffer = std::pair<const weft_team*, BufferView>;
+    struct KeptBuffer {
+        const weft_team* context;  ///< as in keep_until_quiet()
+        BufferView buffer;
+    };
     std::vector<KeptBuffer> take_kept(const weft_team* context);
     bool end_context(weft_team* context);
     void sweep();
