@@ -19,7 +19,7 @@ int size = 0;
 int wrong = 0;
 
 void check(bool right, const char* what) {
-    if (!right && ++wrong <= 9) std::fprintf(stderr, "rank %d: %s\n", rank, what);
+    if (!right && ++wrong <= 9) std::fprintf(stderr, "rank %d: wrong: %s\n", rank, what);
 }
 
 std::size_t ranks() {

@@ -175,9 +175,9 @@ void run_case(Random& shared, Random& local, const std::vector<MPI_Datatype>& ty
     if (form != Form::blocking) PMPI_Wait(&request, MPI_STATUS_IGNORE);
     if (out.buffers.bytes[0] == out.buffers.bytes[1]) return;
     if (++wrong <= 3)
-        std::fprintf(stderr, "rank %d: %s, form %d, %d elements, %d sources, %d destinations\n",
-                     rank, kNeighborCalls[call], static_cast<int>(form), count, sources,
-                     destinations);
+        std::fprintf(
+            stderr, "rank %d: %s, form %d, %d elements, %d sources, %d destinations: wrong\n", rank,
+            kNeighborCalls[call], static_cast<int>(form), count, sources, destinations);
 }
 
 }  // namespace
