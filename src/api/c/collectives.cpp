@@ -75,20 +75,21 @@ using namespace weft::c_api;
 /// Defines the three forms of a collective: weft_NAME, weft_iNAME and weft_NAME_init. `parameters`:
 /// in parentheses, the parameters between the team and the request. The other arguments initialize
 /// the members of CallArguments after `collective`, in order.
-#define WEFT_FORMS(name, parameters, ...)                                            \
-    extern "C" weft_status weft_##name(weft_team* team, WEFT_LIST parameters) {      \
-        return run_now(__func__, team, {Collective::name, __VA_ARGS__});             \
-    }                                                                                \
-    extern "C" weft_status weft_i##name(weft_team* team, WEFT_LIST parameters,       \
-                                        weft_request** request) {                    \
-        return start(__func__, team, {Collective::name, __VA_ARGS__}, request);      \
-    }                                                                                \
-    extern "C" weft_status weft_##name##_init(weft_team* team, WEFT_LIST parameters, \
-                                              weft_request** request) {              \
-        return prepare(__func__, team, {Collective::name, __VA_ARGS__}, request);    \
+#define WEFT_FORMS(name, parameters, ...)                                           \
+    extern "C" weft_status weft_##name(weft_team* team WEFT_MORE parameters) {      \
+        return run_now(__func__, team, {Collective::name, __VA_ARGS__});            \
+    }                                                                               \
+    extern "C" weft_status weft_i##name(weft_team* team WEFT_MORE parameters,       \
+                                        weft_request** request) {                   \
+        return start(__func__, team, {Collective::name, __VA_ARGS__}, request);     \
+    }                                                                               \
+    extern "C" weft_status weft_##name##_init(weft_team* team WEFT_MORE parameters, \
+                                              weft_request** request) {             \
+        return prepare(__func__, team, {Collective::name, __VA_ARGS__}, request);   \
     }
-#define WEFT_LIST(...) __VA_ARGS__
+#define WEFT_MORE(...) __VA_OPT__(, ) __VA_ARGS__
 
+WEFT_FORMS(barrier, ())
 WEFT_FORMS(broadcast, (void* buffer, size_t count, weft_type type, int root), buffer, buffer, count,
            type, WEFT_SUM, root)
 WEFT_FORMS(allreduce, (const void* in, void* out, size_t count, weft_type type, weft_op op), in,
@@ -130,15 +131,5 @@ WEFT_FORMS(reduce_scatterv,
            (const void* in, void* out, const size_t* counts, weft_type type, weft_op op), in, out,
            0, type, op, -1, {counts})
 
-#undef WEFT_LIST
+#undef WEFT_MORE
 #undef WEFT_FORMS
-
-extern "C" weft_status weft_barrier(weft_team* team) {
-    return run_now(__func__, team, {Collective::barrier});
-}
-extern "C" weft_status weft_ibarrier(weft_team* team, weft_request** request) {
-    return start(__func__, team, {Collective::barrier}, request);
-}
-extern "C" weft_status weft_barrier_init(weft_team* team, weft_request** request) {
-    return prepare(__func__, team, {Collective::barrier}, request);
-}
