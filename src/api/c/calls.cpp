@@ -111,24 +111,22 @@ Result<Call> to_call(const run::Team& team, const CallArguments& arguments) {
 
 weft_status start(const char* function, weft_team* handle, const CallArguments& arguments,
                   weft_request** request) noexcept {
-    const auto begin = [&](const TeamHandle& found) -> Result<weft_request*> {
+    const auto begin = [&](const TeamHandle& found, CallRequest& made) -> Result<void> {
         const auto call = WEFT_TRY(to_call(*found.team, arguments));
-        return start_request(found, [&](CallRequest& made) {
-            return store(found.team->start(call), &made.operation);
-        });
+        return store(found.team->start(call), &made.operation);
     };
-    return return_value(function, handle, request, begin, "request");
+    return return_request(function, handle, request, begin);
 }
 
 weft_status prepare(const char* function, weft_team* handle, const CallArguments& arguments,
                     weft_request** request) noexcept {
-    const auto make = [&](const TeamHandle& found) -> Result<weft_request*> {
+    const auto make = [&](const TeamHandle& found, CallRequest& made) -> Result<void> {
         const auto call = WEFT_TRY(to_call(*found.team, arguments));
-        auto prepared = WEFT_TRY(found.team->prepare(call));
-        return found.context->add_request(
-            {.team = handle, .persistent = std::make_unique<const Call>(std::move(prepared))});
+        made.persistent = std::make_unique<const Call>(WEFT_TRY(found.team->prepare(call)));
+        made.team = handle;
+        return Done{};
     };
-    return return_value(function, handle, request, make, "request");
+    return return_request(function, handle, request, make);
 }
 
 }  // namespace weft::c_api

@@ -140,11 +140,10 @@ Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
     return reinterpret_cast<weft_team*>(handle);
 }
 
-Result<weft_request*> Context::add_request(CallRequest request) {
+Result<weft_request*> Context::add_request() {
     const std::scoped_lock lock(tables_);
     HandleEntry* entry = nullptr;
     const auto handle = WEFT_TRY(add(HandleKind::request, entry));
-    entry->request = std::move(request);
     return reinterpret_cast<weft_request*>(handle);
 }
 

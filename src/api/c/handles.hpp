@@ -37,8 +37,7 @@ struct CallRequest {
     const weft_team* team = nullptr;         ///< team of a persistent call, else nullptr
     std::unique_ptr<const Call> persistent;  ///< call that weft_start() starts; nullptr: none
     run::Operation* operation = nullptr;     ///< call in flight; nullptr: none
-    std::shared_ptr<run::StartedGet> get;    ///< a get in flight; null: none
-    run::Delivery put;                       ///< a put in flight
+    run::Transfer transfer;                  ///< put or get in flight, if any
 };
 
 enum class HandleKind : std::uint8_t { free, team, request };
@@ -143,7 +142,7 @@ class Context {
 
     /// Make a handle for a team (with `stream`: for a context of the team) or for a request.
     [[nodiscard]] Result<weft_team*> add_team(run::Team& team, run::Stream* stream = nullptr);
-    [[nodiscard]] Result<weft_request*> add_request(CallRequest request);
+    [[nodiscard]] Result<weft_request*> add_request();
     /// Makes a handle for a new team; NULL if *made is nullptr, because this rank is no member. If
     /// no handle is left, leaves the team without waiting, since other members may have a handle.
     [[nodiscard]] Result<weft_team*> handle_for(const Result<run::Team*>& made) {
@@ -264,18 +263,6 @@ struct RequestHandle {
     return context == nullptr ? nullptr : context->team_of(team);
 }
 
-/// Makes a handle for a request, which start(request) starts. Makes the handle first, because a
-/// started call cannot be undone.
-template <class Start>
-Result<weft_request*> start_request(const TeamHandle& found, Start start) {
-    weft_request* const made = WEFT_TRY(found.context->add_request({}));
-    CallRequest& request = *find(made)->request;
-    const Result<void> started = start(request);
-    if (started) return made;
-    found.context->remove(made);
-    return started.failure();
-}
-
 /// Checks an argument that is a rank of a team.
 [[nodiscard]] inline Result<void> check_rank(const run::Team& team, std::string_view name,
                                              int rank) {
@@ -317,6 +304,20 @@ weft_status return_value(const char* function, Handle* handle, T* out, Body&& bo
         if (out == nullptr) return fail(Status::argument, "{} is NULL", name);
         return store(body(found), out);
     });
+}
+/// Runs a C function that stores in *out a handle for a request, which start(team, request) starts or
+/// prepares. Makes the handle first, because a started call cannot be undone.
+template <class Start>
+weft_status return_request(const char* function, weft_team* team, weft_request** out,
+                           Start start) noexcept {
+    const auto make = [&](const TeamHandle& found) -> Result<weft_request*> {
+        weft_request* const made = WEFT_TRY(found.context->add_request());
+        const Result<void> started = start(found, *find(made)->request);
+        if (started) return made;
+        found.context->remove(made);
+        return started.failure();
+    };
+    return return_value(function, team, out, make, "request");
 }
 /// Runs a C function that returns body(object), or `value` after a failure.
 template <class T, class Handle, class Body>

@@ -346,22 +346,16 @@ extern "C" weft_status weft_get_grid(weft_team* team, void* dst, const void* src
 
 extern "C" weft_status weft_iput(weft_team* team, void* dst, const void* src, size_t bytes,
                                  int peer, weft_request** request) {
-    const auto start = [&](const TeamHandle& found) {
-        return start_request(found, [&](CallRequest& made) {
-            return found.remote().start_put(dst, src, bytes, peer, made.put);
-        });
-    };
-    return return_value(__func__, team, request, start, "request");
+    return return_request(__func__, team, request, [&](const TeamHandle& found, CallRequest& made) {
+        return found.remote().start_put(dst, src, bytes, peer, made.transfer);
+    });
 }
 
 extern "C" weft_status weft_iget(weft_team* team, void* dst, const void* src, size_t bytes,
                                  int peer, weft_request** request) {
-    const auto start = [&](const TeamHandle& found) {
-        return start_request(found, [&](CallRequest& made) {
-            return store(found.remote().start_get(dst, src, bytes, peer), &made.get);
-        });
-    };
-    return return_value(__func__, team, request, start, "request");
+    return return_request(__func__, team, request, [&](const TeamHandle& found, CallRequest& made) {
+        return found.remote().start_get(dst, src, bytes, peer, made.transfer);
+    });
 }
 
 // --- waits for words -----------------------------------------------------------------------------

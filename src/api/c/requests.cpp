@@ -23,31 +23,18 @@ Result<void> finish(const RequestHandle& found, weft_request** request) {
     return result;
 }
 
-/// Returns true if the request is a get in flight.
-bool is_get(const CallRequest& call) {
-    return call.get != nullptr && call.get->pending != 0;
-}
-
-/// Returns true if the request is a put or a get in flight.
-bool is_transfer(const CallRequest& call) {
-    return is_get(call) || call.put.rank >= 0;
-}
-
 /// Drives all calls until a put or get is complete. Fails with Status::timeout after the deadline;
 /// does not drive if the deadline has passed.
 Result<void> await_transfer(const RequestHandle& found, base::Deadline deadline) {
     run::Runtime& runtime = found.context->runtime();
-    run::RemoteMemory remote = runtime.remote(runtime.world());
-    CallRequest& call = *found.request;
-    return is_get(call) ? remote.await(*call.get, deadline)
-                        : remote.await_delivery(call.put, deadline);
+    return runtime.remote(runtime.world()).await(found.request->transfer, deadline);
 }
 
 /// Returns true if the call is complete or has failed. Does not drive.
 bool has_ended(const RequestHandle& found) {
     const CallRequest& call = *found.request;
     if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
-    if (call.put.rank < 0) return !is_get(call);
+    if (!call.transfer.in_flight()) return true;
     const auto done = await_transfer(found, {.at_ns = 0});
     return done || done.failure().status != Status::timeout;
 }
@@ -59,12 +46,11 @@ Result<void> wait_for(const RequestHandle& found, weft_request** request, base::
     if (call.operation != nullptr &&
         !found.context->runtime().calls().wait(*call.operation, deadline))
         return fail(Status::timeout, "time limit exceeded: the call is in flight");
-    if (is_transfer(call)) {
+    if (call.transfer.in_flight()) {
         auto done = await_transfer(found, deadline);
         if (!done && done.failure().status == Status::timeout) return done;
         if (!done) {
-            call.get.reset();
-            call.put = {};
+            call.transfer = {};
             static_cast<void>(finish(found, request));
             return done;
         }
@@ -110,7 +96,7 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
         const auto found = WEFT_TRY(find(*request));
         run::Runtime& runtime = found.context->runtime();
         const run::Operation* const operation = found.request->operation;
-        if (is_transfer(*found.request)) runtime.progress().drive();
+        if (found.request->transfer.in_flight()) runtime.progress().drive();
         const bool ended =
             operation == nullptr ? has_ended(found) : runtime.calls().test(*operation);
         *done = ended ? 1 : 0;

@@ -19,12 +19,6 @@ namespace weft {
 
 namespace detail {
 
-/// A put or a get in flight.
-struct Transfer {
-    std::shared_ptr<run::StartedGet> get;  ///< null: a put, or complete
-    run::Delivery put;
-};
-
 /// Link of a Runtime.
 struct RuntimeLink {
     run::Runtime* runtime = nullptr;  ///< nullptr after the runtime has ended
@@ -96,8 +90,8 @@ void empty_links(TeamLink& link) noexcept;
 
 struct Request::State {
     std::shared_ptr<detail::RuntimeLink> runtime;
-    run::Operation* operation = nullptr;       ///< collective in flight, or nullptr
-    std::optional<detail::Transfer> transfer;  ///< put or get; nothing: the call is a collective
+    run::Operation* operation = nullptr;    ///< collective in flight, or nullptr
+    std::optional<run::Transfer> transfer;  ///< put or get; nothing: the call is a collective
 
     /// Makes the state of a started collective.
     State(std::shared_ptr<detail::RuntimeLink> link, run::Operation* started)
@@ -113,9 +107,7 @@ struct Request::State {
     /// Waits for the transfer. Fails with Status::timeout after the deadline; does not drive if the
     /// deadline has passed.
     [[nodiscard]] base::Result<void> await(base::Deadline deadline) {
-        run::RemoteMemory remote = runtime->runtime->remote(runtime->runtime->world());
-        return transfer->get != nullptr ? remote.await(*transfer->get, deadline)
-                                        : remote.await_delivery(transfer->put, deadline);
+        return runtime->runtime->remote(runtime->runtime->world()).await(*transfer, deadline);
     }
 };
 

@@ -91,15 +91,15 @@ Request OneSidedCalls::start_put(void* dst, const void* src, std::size_t bytes, 
     run::Team& team = team_for_call(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
     detail::succeed(link_->owner->remote(team, link_->stream)
-                        .start_put(dst, src, bytes, peer, state->transfer->put));
+                        .start_put(dst, src, bytes, peer, *state->transfer));
     return Request(std::move(state));
 }
 Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
                                  std::shared_ptr<void> kept) {
     run::Team& team = team_for_call(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
-    state->transfer->get = detail::succeed(link_->owner->remote(team, link_->stream)
-                                               .start_get(dst, src, bytes, peer, std::move(kept)));
+    detail::succeed(link_->owner->remote(team, link_->stream)
+                        .start_get(dst, src, bytes, peer, *state->transfer, std::move(kept)));
     return Request(std::move(state));
 }
 

@@ -200,46 +200,41 @@ base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
 }
 
 base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size_t bytes, Rank peer,
-                                           Delivery& delivery) {
+                                           Transfer& started) {
     const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
     if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
     if (is_mapped(target)) return put(to, from, bytes, peer, Return::at_once);
     const Turn::Hold hold = services_.engine.take_turn();
     if (RealDeliveries(services_.onesided)
             .start_put(target.rank, target.remote, static_cast<const std::byte*>(from), bytes,
-                       delivery, stream_))
+                       started.put, stream_))
         return {};
     return services_.engine.failure();
 }
 
-base::Result<void> RemoteMemory::await_delivery(Delivery& delivery, base::Deadline deadline) {
-    const Turn::Hold hold = services_.engine.take_turn();
-    const Waited waited = RealDeliveries(services_.onesided).wait(delivery, deadline);
-    if (waited == Waited::done) return {};
-    if (waited == Waited::failed) return services_.engine.failure();
-    return base::fail(Status::timeout, "wait: time limit exceeded: the put is in flight");
-}
-
-base::Result<std::shared_ptr<StartedGet>> RemoteMemory::start_get(void* into, const void* from,
-                                                                  std::size_t bytes, Rank peer,
-                                                                  std::shared_ptr<void> kept) {
+base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
+                                           Rank peer, Transfer& started,
+                                           std::shared_ptr<void> kept) {
     const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
     if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
-    if (is_mapped(target)) {
-        WEFT_TRY(get(into, from, bytes, peer, Return::reusable));
-        return std::shared_ptr<StartedGet>();
-    }
-    auto started =
+    if (is_mapped(target)) return get(into, from, bytes, peer, Return::reusable);
+    started.get =
         std::make_shared<StartedGet>(StartedGet{.rank = target.rank, .kept = std::move(kept)});
-    WEFT_TRY(run_in_stream<&RealOneSided::start_unmapped_get>(
+    return run_in_stream<&RealOneSided::start_unmapped_get>(
         /*mapped=*/false, target.rank, static_cast<std::byte*>(into), target.remote, bytes,
-        started));
-    return started;
+        started.get);
 }
 
-base::Result<void> RemoteMemory::await(const StartedGet& get, base::Deadline deadline) {
+base::Result<void> RemoteMemory::await(Transfer& transfer, base::Deadline deadline) {
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
+    if (transfer.get == nullptr) {
+        const Waited waited = RealDeliveries(services_.onesided).wait(transfer.put, deadline);
+        if (waited == Waited::done) return {};
+        if (waited == Waited::failed) return engine.failure();
+        return base::fail(Status::timeout, "wait: time limit exceeded: the put is in flight");
+    }
+    const StartedGet& get = *transfer.get;
     const auto waits = [&] { return fmt::format("get: waiting for {} transfers", get.pending); };
     if (!engine.await([&] { return get.pending == 0 || deadline.passed(); }, waits, get.rank))
         return engine.failure();

@@ -109,18 +109,17 @@ class RemoteMemory {
     [[nodiscard]] base::Result<void> put_strided_signal(void* to, const void* from,
                                                         const Strided& blocks, void* word,
                                                         std::uint64_t value, bool adds, Rank peer);
-    /// Starts a put, whose delivery await_delivery() awaits.
+    /// Starts a put, which await() awaits.
     [[nodiscard]] base::Result<void> start_put(void* to, const void* from, std::size_t bytes,
-                                               Rank peer, Delivery& delivery);
-    /// Drives the engine until the peer has the data and the source may be changed. Fails with
-    /// Status::timeout after the deadline; does not drive if the deadline has passed.
-    [[nodiscard]] base::Result<void> await_delivery(Delivery& delivery, base::Deadline deadline);
-    /// Starts a get. Returns null if it is complete. `kept`: see StartedGet.
-    [[nodiscard]] base::Result<std::shared_ptr<StartedGet>> start_get(
-        void* into, const void* from, std::size_t bytes, Rank peer,
-        std::shared_ptr<void> kept = nullptr);
-    /// Drives the engine until the data has arrived. Fails with Status::timeout after the deadline.
-    [[nodiscard]] base::Result<void> await(const StartedGet& get, base::Deadline deadline);
+                                               Rank peer, Transfer& started);
+    /// Starts a get, which await() awaits. `kept`: see StartedGet.
+    [[nodiscard]] base::Result<void> start_get(void* into, const void* from, std::size_t bytes,
+                                               Rank peer, Transfer& started,
+                                               std::shared_ptr<void> kept = nullptr);
+    /// Drives the engine until a get has its data, or the peer has that of a put, whose source may
+    /// then be changed. Fails with Status::timeout after the deadline; does not drive if the
+    /// deadline has passed.
+    [[nodiscard]] base::Result<void> await(Transfer& transfer, base::Deadline deadline);
     /// Puts, then sets the peer's word to `value`, or adds `value` to the word if `adds`.
     [[nodiscard]] base::Result<void> put_signal(void* to, const void* from, std::size_t bytes,
                                                 void* word, std::uint64_t value, bool adds,

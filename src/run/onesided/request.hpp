@@ -111,6 +111,16 @@ struct Delivery {
     std::optional<Flush> flush = {};  ///< started by the first wait
 };
 
+/// A put or a get in flight.
+struct Transfer {
+    std::shared_ptr<StartedGet> get;  ///< null: a put, or a get that was complete at once
+    Delivery put;
+
+    [[nodiscard]] bool in_flight() const {
+        return put.rank >= 0 || (get != nullptr && get->pending != 0);
+    }
+};
+
 namespace onesided {
 
 /// Adds two floats or doubles: `operand` to the word. Returns the word's former value.
