@@ -110,9 +110,10 @@ Result<weft_near*> Context::allocate_view() {
     return new (std::exchange(next_view_, next_view_ + sizeof(weft_near))) weft_near{};
 }
 
-Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
+Result<std::uintptr_t> Context::add(HandleEntry contents) {
     // Entries are reused only when many are free, so that their use counts wrap around later.
     constexpr std::size_t kUnusedMin = 64;
+    const std::scoped_lock lock(tables_);
     std::size_t index = entries_.load(std::memory_order_relaxed);
     if (unused_.size() > kUnusedMin) {
         index = unused_.front();
@@ -126,25 +127,19 @@ Result<std::uintptr_t> Context::add(HandleKind kind, HandleEntry*& entry) {
         return fail(Status::memory, "{} teams and requests are in use, which is the maximum",
                     index - 1 - unused_.size());
     }
-    entry = &entry_at(index);
-    entry->kind = kind;
-    return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry->uses;
+    HandleEntry& entry = entry_at(index);
+    contents.uses = entry.uses;
+    entry = std::move(contents);
+    return reinterpret_cast<std::uintptr_t>(&head_) + (index << kUseBits) + entry.uses;
 }
 
 Result<weft_team*> Context::add_team(run::Team& team, run::Stream* stream) {
-    const std::scoped_lock lock(tables_);
-    HandleEntry* entry = nullptr;
-    const auto handle = WEFT_TRY(add(HandleKind::team, entry));
-    entry->team = &team;
-    entry->stream = stream;
-    return reinterpret_cast<weft_team*>(handle);
+    return reinterpret_cast<weft_team*>(
+        WEFT_TRY(add({.kind = HandleKind::team, .team = &team, .stream = stream})));
 }
 
 Result<weft_request*> Context::add_request() {
-    const std::scoped_lock lock(tables_);
-    HandleEntry* entry = nullptr;
-    const auto handle = WEFT_TRY(add(HandleKind::request, entry));
-    return reinterpret_cast<weft_request*>(handle);
+    return reinterpret_cast<weft_request*>(WEFT_TRY(add({.kind = HandleKind::request})));
 }
 
 run::Team* Context::look_up_team(const weft_team* handle) {
@@ -177,11 +172,7 @@ void Context::remove(const void* handle) {
 void Context::drop(std::uint32_t index) {
     forget_last();
     HandleEntry& entry = entry_at(index);
-    entry.kind = HandleKind::free;
-    entry.uses = (entry.uses + 1) & kUsesMask;
-    entry.team = nullptr;
-    entry.stream = nullptr;
-    entry.request = {};
+    entry = {.uses = (entry.uses + 1) & kUsesMask};
     unused_.push_back(index);
 }
 

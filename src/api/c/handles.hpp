@@ -205,9 +205,9 @@ class Context {
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
     ~Context();
-    // The callers of the next three functions have locked tables_.
-    /// Takes an entry of the table for a new handle, which it returns. Sets `entry` to the entry.
-    [[nodiscard]] Result<std::uintptr_t> add(HandleKind kind, HandleEntry*& entry);
+    /// Takes an entry of the table, and returns its new handle. contents: of the entry, without uses.
+    [[nodiscard]] Result<std::uintptr_t> add(HandleEntry contents);
+    // The callers of the next two functions have locked tables_.
     void drop(std::uint32_t index);
     [[nodiscard]] Result<weft_near*> allocate_view();
     [[nodiscard]] HandleEntry& entry_at(std::size_t index) const {

@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -90,15 +89,11 @@ void empty_links(TeamLink& link) noexcept;
 
 struct Request::State {
     std::shared_ptr<detail::RuntimeLink> runtime;
-    run::Operation* operation = nullptr;    ///< collective in flight, or nullptr
-    std::optional<run::Transfer> transfer;  ///< put or get; nothing: the call is a collective
+    run::Operation* operation;  ///< collective in flight; nullptr: the call is a put or get
+    run::Transfer transfer;
 
-    /// Makes the state of a started collective.
-    State(std::shared_ptr<detail::RuntimeLink> link, run::Operation* started)
+    explicit State(std::shared_ptr<detail::RuntimeLink> link, run::Operation* started = nullptr)
         : runtime(std::move(link)), operation(started) {}
-    /// Makes the state of a put or get that is to be started.
-    explicit State(std::shared_ptr<detail::RuntimeLink> link)
-        : runtime(std::move(link)), transfer(std::in_place) {}
     ~State() {
         if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
             runtime->runtime->calls().release(*operation);
@@ -107,7 +102,7 @@ struct Request::State {
     /// Waits for the transfer. Fails with Status::timeout after the deadline; does not drive if the
     /// deadline has passed.
     [[nodiscard]] base::Result<void> await(base::Deadline deadline) {
-        return runtime->runtime->remote(runtime->runtime->world()).await(*transfer, deadline);
+        return runtime->runtime->remote(runtime->runtime->world()).await(transfer, deadline);
     }
 };
 

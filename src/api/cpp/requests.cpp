@@ -29,7 +29,7 @@ Request::~Request() = default;
 bool Request::test() {
     if (!state_) return true;
     run::Runtime& runtime = runtime_of(*state_->runtime);
-    if (state_->transfer) {
+    if (state_->operation == nullptr) {
         runtime.progress().drive();
         const auto done = state_->await({.at_ns = 0});
         if (!done && done.failure().status == Status::timeout) return false;
@@ -46,7 +46,7 @@ void Request::wait() {
     if (!state_) return;
     run::StartedCalls& calls = runtime_of(*state_->runtime).calls();
     const std::unique_ptr<State> state = std::move(state_);  // the request is empty even on failure
-    if (state->transfer) return detail::succeed(state->await({}));
+    if (state->operation == nullptr) return detail::succeed(state->await({}));
     calls.wait(*state->operation);
     detail::succeed(calls.finish(*std::exchange(state->operation, nullptr)));
 }
@@ -91,7 +91,7 @@ Request OneSidedCalls::start_put(void* dst, const void* src, std::size_t bytes, 
     run::Team& team = team_for_call(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
     detail::succeed(link_->owner->remote(team, link_->stream)
-                        .start_put(dst, src, bytes, peer, *state->transfer));
+                        .start_put(dst, src, bytes, peer, state->transfer));
     return Request(std::move(state));
 }
 Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, Rank peer,
@@ -99,7 +99,7 @@ Request OneSidedCalls::start_get(void* dst, const void* src, std::size_t bytes, 
     run::Team& team = team_for_call(link_);
     auto state = std::make_unique<Request::State>(link_->runtime);
     detail::succeed(link_->owner->remote(team, link_->stream)
-                        .start_get(dst, src, bytes, peer, *state->transfer, std::move(kept)));
+                        .start_get(dst, src, bytes, peer, state->transfer, std::move(kept)));
     return Request(std::move(state));
 }
 
