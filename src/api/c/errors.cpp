@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "weft/error.hpp"
+
 namespace weft::c_api {
 
 namespace {
@@ -39,6 +41,8 @@ weft_status refuse(const char* function, Status status, std::string_view text) n
 weft_status refuse_exception(const char* function) noexcept {
     try {
         throw;
+    } catch (const Error& problem) {
+        return refuse(function, problem.status(), problem.what());
     } catch (const std::bad_alloc&) {
         return refuse(function, Status::memory, "the process is out of memory");
     } catch (const std::exception& problem) {

@@ -34,21 +34,12 @@ Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* name
     return std::vector<Rank>(ranks, ranks + count);
 }
 
-/// Sets *out to a handle of the team and of the object that make_for(team) returns. Neighbors
-/// throws an Error on failure.
+/// Sets *out to a handle of the team and of the object that make_for(team) returns.
 template <class Handle, class Make>
 weft_status create(const char* function, weft_team* team, Handle** out, Make make_for) noexcept {
-    return guarded(function, [&]() -> Result<void> {
-        if (out == nullptr) return fail(Status::argument, "out is NULL");
-        *out = nullptr;
-        const auto found = WEFT_TRY(find(team));
-        try {
-            auto made = WEFT_TRY(make_for(*found.team));
-            *out = new Handle{team, std::move(made)};
-        } catch (const Error& error) {
-            return fail(error.status(), "{}", error.what());
-        }
-        return Done{};
+    if (out != nullptr) *out = nullptr;
+    return return_value(function, team, out, [&](const TeamHandle& found) -> Result<Handle*> {
+        return new Handle{team, WEFT_TRY(make_for(*found.team))};
     });
 }
 
@@ -81,8 +72,6 @@ weft_status with_call(const char* function, weft_neighbors* neighbors, weft_type
         if (neighbors == nullptr) return refuse(function, Status::argument, "neighbors is NULL");
         return form(function, neighbors->team, arguments_of(call_of(neighbors->list), type),
                     request...);
-    } catch (const Error& error) {
-        return refuse(function, error.status(), error.what());
     } catch (...) {
         return refuse_exception(function);
     }
