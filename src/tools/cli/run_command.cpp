@@ -31,15 +31,14 @@ struct RunArguments {
     std::string unknown;  ///< message about an unknown option; empty: none
 };
 
-/// Parses NAME=VALUE, or NAME, whose value is that in this process.
-EnvironmentVariable parse_variable(const std::string& text) {
+/// Returns a setting NAME=VALUE. The value of a variable given as NAME is that in this process.
+std::string read_setting(const std::string& text) {
     const std::size_t equals = text.find('=');
-    const std::string name = text.substr(0, equals);
-    if (name.empty()) refuse("-x {}: expected NAME or NAME=VALUE", text);
-    if (equals != std::string::npos) return EnvironmentVariable{name, text.substr(equals + 1)};
-    const char* const value = std::getenv(name.c_str());
-    if (value == nullptr) refuse("-x {}: the variable is not set here; write {}=VALUE", name, name);
-    return EnvironmentVariable{name, value};
+    if (text.empty() || equals == 0) refuse("-x {}: expected NAME or NAME=VALUE", text);
+    if (equals != std::string::npos) return text;
+    const char* const value = std::getenv(text.c_str());
+    if (value == nullptr) refuse("-x {}: the variable is not set here; write {}=VALUE", text, text);
+    return fmt::format("{}={}", text, value);
 }
 
 /// Sets the ranks of the job and their virtual nodes.
@@ -117,9 +116,10 @@ JobOptions read_job(const RunArguments& arguments) {
     // A time of more than 1e9 s could overflow the clock.
     if (job.timeout_s && !(*job.timeout_s > 0 && *job.timeout_s < 1e9))
         refuse("--timeout {}: expected seconds greater than 0", *job.timeout_s);
-    if (job.keep_going) job.environment.push_back({base::kOnFailureVariable, "continue"});
+    if (job.keep_going)
+        job.environment.push_back(fmt::format("{}=continue", base::kOnFailureVariable));
     for (const std::string& text : arguments.variables)
-        job.environment.push_back(parse_variable(text));
+        job.environment.push_back(read_setting(text));
     job.bind_to_cores = arguments.bind == "core";
     job.wrapper = wrapper_of(arguments, job.ranks);
     if (job.command.empty() || job.command.front().empty())

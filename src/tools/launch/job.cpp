@@ -91,7 +91,7 @@ void LaunchedJob::start_rank(Rank rank, const SpawnOptions& spawning) {
     own.environment.insert(own.environment.end(), membership.begin(), membership.end());
     const auto index = static_cast<std::size_t>(rank);
     if (!node_of_.empty())
-        set_variable(own.environment, {base::kNodeIdVariable, std::to_string(node_of_[index])});
+        set_variable(own.environment, fmt::format("{}={}", base::kNodeIdVariable, node_of_[index]));
     if (!cores_.empty()) own.cpus = &cores_[index % cores_.size()];
     // Rank 0 can read data that is piped into the launcher. A terminal belongs to the launcher's
     // process group: the kernel would stop a rank that reads the terminal.

@@ -73,24 +73,22 @@ void restrain_hwloc() {
     ::setenv("HWLOC_HIDE_ERRORS", "2", kKeep);
 }
 
-std::vector<std::string> environment_of_job(const std::vector<EnvironmentVariable>& settings) {
+std::vector<std::string> environment_of_job(const std::vector<std::string>& settings) {
     std::vector<std::string> environment;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable)
         environment.emplace_back(*variable);
-    for (const EnvironmentVariable& setting : settings) set_variable(environment, setting);
+    for (const std::string& setting : settings) set_variable(environment, setting);
     return environment;
 }
 
-void set_variable(std::vector<std::string>& environment, const EnvironmentVariable& variable) {
-    const std::string start = variable.name + '=';
-    const auto known =
-        std::find_if(environment.begin(), environment.end(),
-                     [&](const std::string& entry) { return entry.starts_with(start); });
-    if (known != environment.end()) {
-        *known = start + variable.value;
-    } else {
-        environment.push_back(start + variable.value);
-    }
+void set_variable(std::vector<std::string>& environment, const std::string& setting) {
+    const std::string start = setting.substr(0, setting.find('=') + 1);
+    const auto sets_it = [&](const std::string& entry) { return entry.starts_with(start); };
+    const auto known = std::ranges::find_if(environment, sets_it);
+    if (known != environment.end())
+        *known = setting;
+    else
+        environment.push_back(setting);
 }
 
 void raise_file_limit(Rank ranks, bool label) {

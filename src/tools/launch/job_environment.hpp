@@ -24,11 +24,10 @@ void clean_environment();
 void restrain_hwloc();
 
 /// Returns this process's variables as "NAME=value", overridden by `settings`.
-[[nodiscard]] std::vector<std::string> environment_of_job(
-    const std::vector<EnvironmentVariable>& settings);
+[[nodiscard]] std::vector<std::string> environment_of_job(const std::vector<std::string>& settings);
 
-/// Sets a variable in a list of "NAME=value".
-void set_variable(std::vector<std::string>& environment, const EnvironmentVariable& variable);
+/// Sets the variable of `setting`, "NAME=value", in a list of such texts.
+void set_variable(std::vector<std::string>& environment, const std::string& setting);
 
 /// Raises this process's soft limit if the job may need more files. Throws an Error if the hard
 /// limit leaves too few files for the PMIx server and the ranks. Call it before the server starts.

@@ -20,11 +20,6 @@ namespace weft::tools {
 
 inline constexpr int kTimeoutStatus = 124;  ///< as timeout(1)
 
-struct EnvironmentVariable {
-    std::string name;
-    std::string value;
-};
-
 /// A program that runs a rank's program, such as a debugger.
 struct Wrapper {
     Rank rank = 0;
@@ -34,10 +29,10 @@ struct Wrapper {
 
 struct JobOptions {
     Rank ranks = 0;
-    std::vector<Rank> ranks_per_node;              ///< empty: no virtual nodes
-    std::optional<double> timeout_s;               ///< empty: no limit
-    std::vector<EnvironmentVariable> environment;  ///< overrides the launcher's own variables
-    bool label = false;                            ///< prefix every line of output with "[rank] "
+    std::vector<Rank> ranks_per_node;      ///< empty: no virtual nodes
+    std::optional<double> timeout_s;       ///< empty: no limit
+    std::vector<std::string> environment;  ///< "NAME=value"; override the launcher's own variables
+    bool label = false;                    ///< prefix every line of output with "[rank] "
     bool keep_going = false;     ///< the death of a rank that has joined does not end the job
     bool bind_to_cores = false;  ///< rank i runs on core i modulo the number of usable cores
     std::optional<Wrapper> wrapper;
