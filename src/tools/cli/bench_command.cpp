@@ -65,12 +65,11 @@ std::vector<std::string> specs_for(const BenchPlan& plan, Rank size) {
 template <class Subject, class... Arguments>
 base::Result<Timed> make_and_measure(Team world, const BenchPlan& plan, std::uint64_t bytes,
                                      Arguments... arguments) {
-    auto subject = make_subject<Subject>(world, bytes, arguments...);
-    if (!subject) return subject.failure();
-    Timed timed{.bytes = bytes, .measurement = lab::measure(**subject, plan.measuring_of(bytes))};
+    const auto subject = WEFT_TRY(make_subject<Subject>(world, bytes, arguments...));
+    Timed timed{.bytes = bytes, .measurement = lab::measure(*subject, plan.measuring_of(bytes))};
     if (plan.request.histogram) {
         const std::uint64_t calls = std::min(timed.measurement.iterations, kSingleCallsMax);
-        timed.single_calls_us = lab::measure_singly(**subject, plan.request.measuring.loop, calls);
+        timed.single_calls_us = lab::measure_singly(*subject, plan.request.measuring.loop, calls);
     }
     return timed;
 }
@@ -106,17 +105,16 @@ base::Result<Timed> measure_puts(Team world, const BenchPlan& plan, std::uint64_
     const PutStream stream{.puts = puts_per_call(plan.name, bytes),
                            .pairs = static_cast<Rank>(plan.request.pairs),
                            .both_ways = plan.name == kBothWays};
-    auto timed = latency ? measure_subject<PutLatencySubject>(world, plan, bytes)
-                         : measure_subject<PutStreamSubject>(world, plan, bytes, stream);
-    if (!timed) return timed;
-    timed->algorithm = "put";
+    auto timed = WEFT_TRY(latency ? measure_subject<PutLatencySubject>(world, plan, bytes)
+                                  : measure_subject<PutStreamSubject>(world, plan, bytes, stream));
+    timed.algorithm = "put";
     const std::uint64_t puts = latency ? PutLatencySubject::kPutsPerCall : stream.total_puts();
-    timed->is_put_bench = true;
-    timed->measurement.iterations *= puts;
-    lab::Summary& call = timed->measurement.call_us;
+    timed.is_put_bench = true;
+    timed.measurement.iterations *= puts;
+    lab::Summary& call = timed.measurement.call_us;
     for (double* time : {&call.min, &call.median, &call.p99, &call.max, &call.deviation})
         *time /= static_cast<double>(puts);
-    for (double& time : timed->single_calls_us) time /= static_cast<double>(puts);
+    for (double& time : timed.single_calls_us) time /= static_cast<double>(puts);
     return timed;
 }
 
@@ -130,12 +128,6 @@ base::Result<Timed> measure_spec(Team world, const BenchPlan& plan, std::uint64_
     auto timed = measure_collective(world, plan, bytes);
     world.set_algorithm(plan.name, "");
     if (timed) timed->algorithm = algorithm;
-    return timed;
-}
-
-base::Result<Timed> measure_memcpy(Team world, const BenchPlan& plan, std::uint64_t bytes) {
-    auto timed = measure_subject<MemcpySubject>(world, plan, bytes);
-    if (timed) timed->algorithm = kMemcpyName;
     return timed;
 }
 
@@ -177,9 +169,9 @@ base::Result<std::vector<BenchRow>> measure_rows(Team world, const BenchPlan& pl
         if (specs.size() > 1)
             mark_quickest({rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end()});
         if (plan.request.memcpy) {
-            const auto timed = measure_memcpy(world, plan, bytes);
-            if (!timed) return timed.failure();
-            rows.push_back({std::string(kMemcpyName), report.facts_of(*timed)});
+            auto timed = WEFT_TRY(measure_subject<MemcpySubject>(world, plan, bytes));
+            timed.algorithm = kMemcpyName;
+            rows.push_back({std::string(kMemcpyName), report.facts_of(timed)});
         }
         for (std::size_t i = first; i < rows.size(); ++i) report.add(rows[i]);
     }

@@ -50,9 +50,8 @@ base::Result<Candidate> cost_of(const ProgramQuestion& question,
         if (stages) return plan::program_of(*stages, rank);
         return generate_one(question, rank);
     };
-    const auto cost = lab::cost_of(programs, question.buffer(), parameters);
-    if (!cost) return cost.failure();
-    return Candidate{collectives::print(question.spec), *cost, formula_of(question, parameters)};
+    const lab::Cost cost = WEFT_TRY(lab::cost_of(programs, question.buffer(), parameters));
+    return Candidate{collectives::print(question.spec), cost, formula_of(question, parameters)};
 }
 
 Json to_json(const Figures& figures) {

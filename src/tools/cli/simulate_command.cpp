@@ -300,9 +300,8 @@ class Simulation {
         };
         if (stages_) return lab::add_programs(part, *stages_, first, last, report);
         for (Rank rank = first; rank < last; ++rank) {
-            const auto program = generate_one(question_, rank);
-            if (!program) return program.failure();
-            if (auto added = part.add(*program); !added) return added;
+            const plan::Program program = WEFT_TRY(generate_one(question_, rank));
+            WEFT_TRY(part.add(program));
             // The first 64 ranks show how much memory the others need.
             if (rank == first + 63) part.reserve(static_cast<std::size_t>(last - first));
             if ((rank & 0xfff) == 0) report(rank);

@@ -205,8 +205,7 @@ class Tuner {
             return base::fail(Status::argument,
                               "the ranks of some node do not follow each other: such layouts have "
                               "no measured choices");
-        auto opened = on_first_rank([&] { file_.emplace(arguments_.output); });
-        if (!opened) return opened.failure();
+        WEFT_TRY(on_first_rank([&] { file_.emplace(arguments_.output); }));
         for (const std::string& name : plan_.collectives) {
             const auto& traits = *collectives::find_collective(name);
             for (const std::uint64_t bytes :
@@ -268,16 +267,14 @@ class Tuner {
         const plan::TunedCase of = case_of(call);
         if (!is_wanted(of, call.bytes)) return 0;
         const auto contenders = contenders_for(call);
-        auto result = tune_point(world_, call, contenders, arguments_.seconds);
-        if (!result) return result.failure();
-        if (!result->wrong.empty()) {
+        auto result = WEFT_TRY(tune_point(world_, call, contenders, arguments_.seconds));
+        if (!result.wrong.empty()) {
             if (world_.rank() == 0)
                 fmt::print(stderr, "weft tune: {} of {} bytes by {}: the result is wrong\n",
-                           of.collective, call.bytes, result->wrong);
+                           of.collective, call.bytes, result.wrong);
             return kAnswerIsNo;
         }
-        const auto stored = on_first_rank([&] { store(of, call, *result); });
-        if (!stored) return stored.failure();
+        WEFT_TRY(on_first_rank([&] { store(of, call, result); }));
         return 0;
     }
 

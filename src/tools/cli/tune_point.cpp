@@ -33,15 +33,14 @@ class Tournament {
     template <class... Arguments>
     base::Result<TunedResult> run(double seconds, const Arguments&... arguments) {
         const auto subject =
-            make_subject<Subject>(world_, call_.bytes, world_, call_.bytes, arguments...);
-        if (!subject) return subject.failure();
-        if (auto entered = enter(**subject); !entered) return entered.failure();
+            WEFT_TRY(make_subject<Subject>(world_, call_.bytes, world_, call_.bytes, arguments...));
+        WEFT_TRY(enter(*subject));
         const std::uint64_t begin = Subject::now_ns();
         while (!result_.stable && result_.wrong.empty()) {
-            play_round(**subject);
+            play_round(*subject);
             judge();
             double elapsed = static_cast<double>(Subject::now_ns() - begin) * 1e-9;
-            (*subject)->reduce_max(std::span(&elapsed, 1));
+            subject->reduce_max(std::span(&elapsed, 1));
             if (elapsed > seconds && result_.rounds >= static_cast<int>(kRoundsBeforeDrop)) break;
         }
         world_.set_algorithm(name_, "");

@@ -168,8 +168,7 @@ base::Result<void> run_children(Shared& shared, const PingPong& on, std::uint64_
 
 base::Result<PingPong> measure_ping_pong(const PingPongOptions& options) {
     PingPong result;
-    if (const base::Result<void> chosen = choose_processors(result, options); !chosen)
-        return chosen.failure();
+    WEFT_TRY(choose_processors(result, options));
     void* memory =
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)

@@ -133,7 +133,7 @@ class Folded {
         : stages_(stages), size_(size), inputs_(inputs) {}
 
     base::Result<Outcome> run() {
-        if (auto classified = classify_stages(); !classified) return classified.failure();
+        WEFT_TRY(classify_stages());
         std::vector<Rank> radices;
         for (const ExchangeStage* exchange : inner_) radices.push_back(exchange->base);
         Trees trees(std::move(radices));

@@ -132,20 +132,18 @@ class Reader {
     base::Result<void> read_line() {
         if (words_[0] == "num_ranks") {
             if (goal_.ranks != 0) return base::fail(Status::argument, "num_ranks is given twice");
-            const auto ranks = number(1, std::numeric_limits<Rank>::max());
-            if (!ranks) return ranks.failure();
-            if (*ranks == 0) return base::fail(Status::argument, "expected num_ranks of 1 or more");
-            goal_.ranks = static_cast<std::int64_t>(*ranks);
+            const auto ranks = WEFT_TRY(number(1, std::numeric_limits<Rank>::max()));
+            if (ranks == 0) return base::fail(Status::argument, "expected num_ranks of 1 or more");
+            goal_.ranks = static_cast<std::int64_t>(ranks);
             return {};
         }
         if (words_[0] == "rank") {
-            const auto rank =
-                number(1, static_cast<std::uint64_t>(std::max<std::int64_t>(goal_.ranks - 1, 0)));
-            if (!rank) return rank.failure();
+            const auto rank = WEFT_TRY(
+                number(1, static_cast<std::uint64_t>(std::max<std::int64_t>(goal_.ranks - 1, 0))));
             if (words_.size() != 3 || words_[2] != "{" || goal_.ranks == 0 ||
                 rank_ != plan::kNoRank)
                 return base::fail(Status::argument, "expected 'rank R {{' after num_ranks");
-            rank_ = static_cast<Rank>(*rank);
+            rank_ = static_cast<Rank>(rank);
             const auto next = static_cast<std::uint32_t>(goal_.listed_ranks.size());
             rank_index_ = rank_indices_.try_emplace(rank_, next).first->second;
             if (rank_index_ == next) goal_.listed_ranks.push_back(rank_);
@@ -205,12 +203,11 @@ class Reader {
         }
         GoalOperation operation{.rank_index = rank_index_};
         if (words_.size() >= 2 && words_[0] == "calc") {
-            const auto ns = number(1, 1'000'000'000'000);
-            if (!ns) return ns.failure();
-            operation.amount = picoseconds_of(label, *ns);
-            if (auto read = read_clauses(2); !read) return read.failure();
+            const auto ns = WEFT_TRY(number(1, 1'000'000'000'000));
+            operation.amount = picoseconds_of(label, ns);
+            WEFT_TRY(read_clauses(2));
         } else if (words_.size() >= 4 && (words_[0] == "send" || words_[0] == "recv")) {
-            if (auto read = read_message(operation); !read) return read;
+            WEFT_TRY(read_message(operation));
         } else {
             return base::fail(Status::argument, "expected calc, send or recv");
         }
@@ -246,16 +243,12 @@ class Reader {
             return base::fail(Status::argument, "expected {} Nb {} R tag T", words_[0],
                               sends ? "to" : "from");
         words_[1].remove_suffix(1);
-        const auto bytes = number(1, std::uint64_t{1} << 40);
-        if (!bytes) return bytes.failure();
-        const auto peer = number(3, static_cast<std::uint64_t>(goal_.ranks - 1));
-        if (!peer) return peer.failure();
-        const auto tag = read_clauses(4);
-        if (!tag) return tag.failure();
-        operation.amount = *bytes;
-        const auto other = static_cast<Rank>(*peer);
+        operation.amount = WEFT_TRY(number(1, std::uint64_t{1} << 40));
+        const auto peer =
+            static_cast<Rank>(WEFT_TRY(number(3, static_cast<std::uint64_t>(goal_.ranks - 1))));
+        const auto tag = WEFT_TRY(read_clauses(4));
         operation.edge =
-            sends ? edges_.number_of(rank_, other, *tag) : edges_.number_of(other, rank_, *tag);
+            sends ? edges_.number_of(rank_, peer, tag) : edges_.number_of(peer, rank_, tag);
         return {};
     }
 
@@ -264,9 +257,8 @@ class Reader {
         std::uint32_t tag = 0;
         for (; at + 1 < words_.size(); at += 2) {
             if (words_[at] == "tag") {
-                const auto value = number(at + 1, std::numeric_limits<std::uint32_t>::max());
-                if (!value) return value.failure();
-                tag = static_cast<std::uint32_t>(*value);
+                tag = static_cast<std::uint32_t>(
+                    WEFT_TRY(number(at + 1, std::numeric_limits<std::uint32_t>::max())));
             } else if ((words_[at] != "cpu" && words_[at] != "nic") || words_[at + 1] != "0") {
                 return base::fail(Status::argument, "'{}': only cpu 0 and nic 0 are supported",
                                   words_[at]);
@@ -347,7 +339,7 @@ class GoalRun {
         while (!possible_.empty()) {
             const auto [time, index] = possible_.top();
             possible_.pop();
-            if (auto done = execute(index, time); !done) return done.failure();
+            WEFT_TRY(execute(index, time));
         }
         Outcome outcome{.earliest_finish = std::numeric_limits<Time>::max(), .messages = messages_};
         for (const GoalOperation& operation : goal_.operations) {
@@ -443,9 +435,7 @@ class GoalRun {
 }  // namespace
 
 base::Result<Outcome> simulate_goal(std::string_view text, const MessageModel& model) {
-    auto goal = Reader(text).read();
-    if (!goal) return goal.failure();
-    return GoalRun(*std::move(goal), model).run();
+    return GoalRun(WEFT_TRY(Reader(text).read()), model).run();
 }
 
 }  // namespace weft::lab

@@ -194,8 +194,7 @@ base::Result<std::string> to_goal(std::span<const Program> programs, const Buffe
     std::string text = fmt::format("num_ranks {}\n", programs.size());
     for (const Program& program : programs) {
         text += '\n';
-        if (auto written = RankWriter(text, program, size, model, sizes).write(); !written)
-            return written.failure();
+        WEFT_TRY(RankWriter(text, program, size, model, sizes).write());
     }
     return text;
 }

@@ -41,7 +41,7 @@ base::Result<void> ImagePart::check_capacity(Rank rank) const {
 }
 
 base::Result<void> ImagePart::add(const Program& program) {
-    if (auto admitted = admit(program); !admitted) return admitted;
+    WEFT_TRY(admit(program));
     const plan::CostedSteps steps(program, size_, models_);
     std::uint32_t number = 0;
     if (program.lanes.empty()) {

@@ -124,13 +124,13 @@ base::Result<void> add_programs(ImagePart& part, const plan::Stages& stages, Ran
         return base::fail(
             Status::unsupported,
             "stages with several segments in flight cannot be converted: use the programs");
-    if (auto admitted = part.admit(stages.header); !admitted) return admitted;
+    WEFT_TRY(part.admit(stages.header));
     ImageSteps sink(part, stages.header);
     plan::StageSteps steps(stages, sink);
     for (Rank rank = first; rank < last; ++rank) {
         sink.begin(rank);
         steps.write(rank);
-        if (auto ended = sink.end(); !ended) return ended;
+        WEFT_TRY(sink.end());
         if (rank - first == kReserveAfter) part.reserve(static_cast<std::size_t>(last - rank));
         if (progress && (rank - first) % kReportEvery == 0) progress(rank);
     }

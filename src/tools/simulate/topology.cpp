@@ -12,18 +12,14 @@ namespace weft::lab {
 namespace {
 
 base::Result<Rank> parse_rank_count(std::string_view text) {
-    const auto count = base::parse_count(text, {.min = 1, .max = 1 << 30});
-    if (!count) return count.failure();
-    return static_cast<Rank>(*count);
+    return static_cast<Rank>(WEFT_TRY(base::parse_count(text, {.min = 1, .max = 1 << 30})));
 }
 
 base::Result<std::vector<Rank>> parse_dims(std::string_view text) {
     std::vector<Rank> dims;
     while (true) {
         const std::size_t end = text.find('x');
-        const auto dim = parse_rank_count(text.substr(0, end));
-        if (!dim) return dim.failure();
-        dims.push_back(*dim);
+        dims.push_back(WEFT_TRY(parse_rank_count(text.substr(0, end))));
         if (end == std::string_view::npos) return dims;
         text.remove_prefix(end + 1);
     }
@@ -63,15 +59,11 @@ base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank
 
 base::Result<void> Topology::set(std::string_view key, std::string_view value) {
     const auto set_count = [value](Rank& field) -> base::Result<void> {
-        const auto count = parse_rank_count(value);
-        if (!count) return count.failure();
-        field = *count;
+        field = WEFT_TRY(parse_rank_count(value));
         return base::Done{};
     };
     const auto set_time = [value](Time& field) -> base::Result<void> {
-        const auto time = base::parse_nanoseconds(value);
-        if (!time) return time.failure();
-        field = *time;
+        field = WEFT_TRY(base::parse_nanoseconds(value));
         return base::Done{};
     };
     if (key == "ranks") return set_count(ranks_per_node_);
@@ -82,9 +74,7 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
     if (structure_ == Structure::dragonfly && key == "nodes") return set_count(nodes_per_router_);
     if (structure_ == Structure::fat_tree && key == "radix") return set_count(radix_);
     if (structure_ == Structure::torus && key == "dims") {
-        auto dims = parse_dims(value);
-        if (!dims) return dims.failure();
-        dims_ = *std::move(dims);
+        dims_ = WEFT_TRY(parse_dims(value));
         return base::Done{};
     }
     return base::fail(Status::argument, "no such parameter of this topology");

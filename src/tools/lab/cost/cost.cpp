@@ -88,19 +88,16 @@ base::Result<Cost> count_programs(const Programs& programs, const BufferSize& si
     Cost cost;
     ImagePart part(inputs.model, size, far);
     for (Rank rank = 0; rank < programs.size; ++rank) {
-        const auto program = programs.program_of(rank);
-        if (!program) return program.failure();
-        if (auto added = part.add(*program); !added) return added.failure();
-        cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program->descriptors());
-        plan::ExecutedSteps(*program, size).for_each([&](const plan::ExecutedStep& step) {
+        const Program program = WEFT_TRY(programs.program_of(rank));
+        WEFT_TRY(part.add(program));
+        cost.descriptors = std::max<std::uint64_t>(cost.descriptors, program.descriptors());
+        plan::ExecutedSteps(program, size).for_each([&](const plan::ExecutedStep& step) {
             if (!step.message) return;
             ++cost.messages;
             cost.bytes += step.bytes;
         });
     }
-    const auto outcome = simulate_generic({&part, 1}, inputs);
-    if (!outcome) return outcome.failure();
-    cost.time = outcome->makespan;
+    cost.time = WEFT_TRY(simulate_generic({&part, 1}, inputs)).makespan;
     return cost;
 }
 
@@ -114,9 +111,7 @@ base::Result<Cost> count_call(const Programs& programs, const BufferSize& size,
         inputs.model = models.model;
         auto cost = count_programs(programs, size, inputs, models.far);
         if (!cost || !machine.oversubscribed()) return cost;
-        const auto shared = simulate_call(programs, size, machine);
-        if (!shared) return shared.failure();
-        cost->time = shared->time;
+        cost->time = WEFT_TRY(simulate_call(programs, size, machine)).time;
         return cost;
     }
     inputs.model = message_model(parameters.wire);
@@ -156,35 +151,29 @@ base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const 
         plan::put_models(machine, /*waits=*/false, /*computes=*/true);
     ImagePart wait_part(wait_models.model, size, wait_models.far);
     ImagePart compute_part(compute_models.model, size, compute_models.far);
-    const auto first_program = programs.program_of(0);
-    if (!first_program) return first_program.failure();
-    plan::SharedWork work(machine, programs.size, size, *first_program, /*whole=*/true);
+    const Program first_program = WEFT_TRY(programs.program_of(0));
+    plan::SharedWork work(machine, programs.size, size, first_program, /*whole=*/true);
     for (Rank rank = 0; rank < programs.size; ++rank) {
-        const auto program = programs.program_of(rank);
-        if (!program) return program.failure();
-        if (auto added = wait_part.add(*program); !added) return added.failure();
-        if (oversubscribed || work.is_one_way_pair()) work.add(*program, {.rank = rank});
-        if (!oversubscribed) continue;
-        if (auto added = compute_part.add(*program); !added) return added.failure();
+        const Program program = WEFT_TRY(programs.program_of(rank));
+        WEFT_TRY(wait_part.add(program));
+        if (oversubscribed || work.is_one_way_pair()) work.add(program, {.rank = rank});
+        if (oversubscribed) WEFT_TRY(compute_part.add(program));
     }
     const auto run = [](const ImagePart& part, std::vector<std::pair<Rank, Time>> starts) {
         SimulationInputs inputs{.model = part.model(), .starts = std::move(starts), .ends = true};
         return simulate_generic({&part, 1}, inputs);
     };
-    const auto first_call = run(wait_part, {});
-    if (!first_call) return first_call.failure();
-    plan::CallTimes times = work.unshared_times(first_call->makespan, *first_program);
+    const Outcome first_call = WEFT_TRY(run(wait_part, {}));
+    plan::CallTimes times = work.unshared_times(first_call.makespan, first_program);
     if (oversubscribed) {
-        const auto computed = run(compute_part, {});
-        if (!computed) return computed.failure();
+        const Outcome computed = WEFT_TRY(run(compute_part, {}));
         // Two successive calls: a rank starts the second when its part of the first ends.
-        const auto second_call = run(wait_part, first_call->ends);
-        if (!second_call) return second_call.failure();
-        times = work.times(first_call->makespan, second_call->makespan - first_call->makespan,
-                           computed->makespan, programs.banks ? programs.banks() : 0);
+        const Outcome second_call = WEFT_TRY(run(wait_part, first_call.ends));
+        times = work.times(first_call.makespan, second_call.makespan - first_call.makespan,
+                           computed.makespan, programs.banks ? programs.banks() : 0);
     }
     return plan::PredictedCost{
-        .time = times.alone, .in_stream = times.in_stream, .messages = first_call->messages};
+        .time = times.alone, .in_stream = times.in_stream, .messages = first_call.messages};
 }
 
 base::Result<Objective> parse_objective(std::string_view text) {

@@ -23,8 +23,7 @@ base::Result<double> parse_amount(std::string_view text) {
 
 template <class T, class Value>
 base::Result<void> store(const base::Result<Value>& parsed, T& field) {
-    if (!parsed) return parsed.failure();
-    field = *parsed;
+    field = WEFT_TRY(parsed);
     return base::Done{};
 }
 
@@ -40,8 +39,7 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                  std::string_view value) {
     ModelParameters& wire = parameters.wire;
     // Both `measured` and `wire` have the keys of reductions, so a key may set a cost in both.
-    const base::Result<bool> is_machine_key = parameters.measured.set(key, value);
-    if (!is_machine_key) return is_machine_key.failure();
+    const bool is_machine_key = WEFT_TRY(parameters.measured.set(key, value));
     for (const auto& [name, field] : {std::pair{"latency_ns", &wire.latency},
                                       {"issue_ns", &wire.issue},
                                       {"overhead_ns", &wire.overhead},
@@ -52,22 +50,22 @@ base::Result<void> set_parameter(CostParameters& parameters, std::string_view ke
                                       {"turn_ns", &wire.turn},
                                       {"reduce_ns", &wire.reduce}})
         if (key == name) return store(base::parse_nanoseconds(value), *field);
+    for (const auto& [name, field] : {std::pair{"ns_per_byte", &wire.byte_fs},
+                                      {"two_way_ns_per_byte", &wire.two_way_byte_fs},
+                                      {"reduce_ns_per_byte", &wire.reduce_byte_fs}})
+        if (key == name) return store(base::parse_nanoseconds_per_byte(value), *field);
+    for (const auto& [name, field] : {std::pair{"message_pj", &parameters.message_pj},
+                                      {"byte_pj", &parameters.byte_pj},
+                                      {"static_w", &parameters.static_w}})
+        if (key == name) return store(parse_amount(value), *field);
     if (key == "model") return store(parse_wire_model(value), wire.model);
     if (key == "parallel_ends")
         return store(base::parse_count(value, {.min = 0, .max = 1}), wire.parallel_ends);
-    if (key == "ns_per_byte") return store(base::parse_nanoseconds_per_byte(value), wire.byte_fs);
-    if (key == "two_way_ns_per_byte")
-        return store(base::parse_nanoseconds_per_byte(value), wire.two_way_byte_fs);
     if (key == "free_messages")
         return store(base::parse_count(value, {.min = 1, .max = 1'000'000}), wire.free_messages);
-    if (key == "reduce_ns_per_byte")
-        return store(base::parse_nanoseconds_per_byte(value), wire.reduce_byte_fs);
-    if (key == "message_pj") return store(parse_amount(value), parameters.message_pj);
-    if (key == "byte_pj") return store(parse_amount(value), parameters.byte_pj);
-    if (key == "static_w") return store(parse_amount(value), parameters.static_w);
     if (key == "descriptor_bytes")
         return store(base::parse_bytes(value), parameters.descriptor_bytes);
-    if (!*is_machine_key) return base::fail(Status::argument, "unknown key (docs/selection.md)");
+    if (!is_machine_key) return base::fail(Status::argument, "unknown key (docs/selection.md)");
     return base::Done{};
 }
 
