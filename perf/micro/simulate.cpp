@@ -24,7 +24,7 @@
 #include "tools/lab/program/json.hpp"
 #include "tools/measure/statistics.hpp"
 #include "tools/simulate/events.hpp"
-#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/noise.hpp"
 #include "tools/simulate/stream.hpp"
 #include "tools/simulate/wire_model.hpp"
 
@@ -48,7 +48,7 @@ lab::SimulationInputs inputs(plan::Time noise) {
     lab::SimulationInputs settings;
     settings.model = weft::lab::message_model(
         {.latency = 500'000, .issue = 100'000, .reduce = 10'000, .byte_fs = 400'000});
-    settings.noise = weft::lab::make_noise(weft::lab::Distribution::uniform, noise);
+    settings.noise = weft::lab::Noise(weft::lab::Distribution::uniform, noise);
     return settings;
 }
 

@@ -24,7 +24,7 @@
 #include "tools/cli/model_options.hpp"
 #include "tools/simulate/events.hpp"
 #include "tools/simulate/goal.hpp"
-#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/noise.hpp"
 #include "tools/simulate/simulate.hpp"
 #include "tools/simulate/stream.hpp"
 #include "tools/simulate/timeline.hpp"

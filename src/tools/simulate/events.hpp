@@ -7,7 +7,6 @@
 #include <span>
 
 #include "tools/simulate/simulate.hpp"
-#include "tools/simulate/topology.hpp"
 
 namespace weft::lab {
 

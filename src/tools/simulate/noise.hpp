@@ -3,27 +3,29 @@
 //
 // Idea     A delay is a function of seed, rank, lane and the number of earlier waits of that lane,
 //          so the order of an engine's requests does not matter.
-// Holds    The arithmetic is on whole numbers: a seed gives the same delays on every machine.
-// Next     tools/simulate/noise_distributions.hpp for distributions by name.
+// Holds    The arithmetic is on whole numbers: a seed gives the same delays on every machine. A
+//          normal delay is the absolute value of a sum of twelve uniform draws around 0, so it is
+//          at most six standard deviations.
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/random.hpp"
+#include "base/result.hpp"
 #include "tools/simulate/clock.hpp"
 #include "weft/types.hpp"
 
 namespace weft::lab {
 
+enum class Distribution : std::uint8_t { uniform, normal, exponential };
+
 class Noise {
   public:
-    /// Converts 64 random bits to a delay.
-    using Distribution = Time (*)(std::uint64_t draw, Time scale);
-
     /// Constructs noise without delays.
     Noise() = default;
-    /// Constructs noise with a distribution; nullptr: uniform in 0..scale.
-    Noise(Time scale, std::uint64_t seed, Distribution distribution = nullptr)
+    /// scale: maximum (uniform), standard deviation (normal) or mean (exponential).
+    Noise(Distribution distribution, Time scale, std::uint64_t seed = 1)
         : scale_(scale), key_(base::mix(seed + kOdd)), distribution_(distribution) {}
 
     [[nodiscard]] bool is_none() const { return scale_ == 0; }
@@ -34,21 +36,30 @@ class Noise {
         const std::uint64_t draw =
             base::mix(key_ ^ base::mix((std::uint64_t{lane} << 32 | wait) * kOdd +
                                        static_cast<std::uint64_t>(rank)));
-        return distribution_ == nullptr ? uniform(draw) : distribution_(draw, scale_);
+        return distribution_ == Distribution::uniform ? uniform(draw) : other(draw);
     }
 
+  private:
     /// 2^64 divided by the golden ratio: spreads consecutive numbers.
     static constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
+    __extension__ using Wide = unsigned __int128;
 
-  private:
+    // Each converts 64 random bits to a delay.
     [[nodiscard]] Time uniform(std::uint64_t draw) const {
-        __extension__ using Wide = unsigned __int128;
         return static_cast<Time>(Wide{draw} * (static_cast<std::uint64_t>(scale_) + 1) >> 64);
+    }
+    [[nodiscard]] Time normal(std::uint64_t draw) const;
+    [[nodiscard]] Time exponential(std::uint64_t draw) const;
+    [[nodiscard]] Time other(std::uint64_t draw) const {
+        return distribution_ == Distribution::normal ? normal(draw) : exponential(draw);
     }
 
     Time scale_ = 0;
     std::uint64_t key_ = 0;
-    Distribution distribution_ = nullptr;
+    Distribution distribution_ = Distribution::uniform;
 };
+
+/// Parses "uniform:NS", "normal:NS" or "exponential:NS".
+[[nodiscard]] base::Result<Noise> parse_noise(std::string_view text, std::uint64_t seed);
 
 }  // namespace weft::lab

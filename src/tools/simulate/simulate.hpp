@@ -7,7 +7,7 @@
 //           structured  the stages of an algorithm, all ranks of a stage at once
 //           folded      the stages, for sets of equal ranks of any size
 // Holds    All engines give the same times, to the picosecond.
-// Next     docs/selection.md; model.hpp, network.hpp, noise.hpp for the inputs;
+// Next     docs/selection.md; model.hpp, topology.hpp, noise.hpp for the inputs;
 //          events.hpp for the event-driven engine, which models contention.
 #pragma once
 
@@ -20,15 +20,15 @@
 #include "base/result.hpp"
 #include "plan/schedule/stages.hpp"
 #include "tools/simulate/image.hpp"
-#include "tools/simulate/network.hpp"
 #include "tools/simulate/noise.hpp"
+#include "tools/simulate/topology.hpp"
 
 namespace weft::lab {
 
 /// Inputs of a simulation besides the programs.
 struct SimulationInputs {
     MessageModel model;
-    std::shared_ptr<const Network> network;  ///< nullptr: the model's latency between all ranks
+    std::shared_ptr<const Topology> network;  ///< nullptr: the model's latency between all ranks
     Noise noise;
     std::vector<std::pair<Rank, Time>> starts;  ///< ranks that enter late, and their start times
     bool ends = false;  ///< the generic and the event-driven engine fill Outcome::ends

@@ -19,13 +19,11 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "tools/simulate/network.hpp"
+#include "tools/simulate/clock.hpp"
 
 namespace weft::lab {
 
-using plan::Time;
-
-class Topology final : public Network {
+class Topology {
   public:
     /// Makes a topology with one rank on each node, and equal latency between all ranks.
     explicit Topology(Time latency) : latency_(latency), near_(latency) {}
@@ -33,7 +31,8 @@ class Topology final : public Network {
     [[nodiscard]] static base::Result<Topology> parse(std::string_view text, Time latency,
                                                       Rank ranks);
 
-    [[nodiscard]] Time latency(Rank source, Rank target) const override;
+    /// Returns the time from the end of a send to the arrival of the message.
+    [[nodiscard]] Time latency(Rank source, Rank target) const;
     /// Appends the links of a message: none within a node, else from port to port of the nodes.
     void route(Rank source, Rank target, std::vector<std::uint64_t>& links) const;
     /// Returns the port by which a rank's node sends (if `sending`) or receives.

@@ -7,7 +7,7 @@
 #include "base/units.hpp"
 #include "run/job/measured_files.hpp"
 #include "tests/hostile/fuzz/targets.hpp"
-#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/noise.hpp"
 #include "tools/simulate/topology.hpp"
 
 void weft::fuzz::parameters(std::string_view input) {

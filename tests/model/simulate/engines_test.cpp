@@ -48,7 +48,7 @@ SimulationInputs random_inputs(Random& random, Rank size) {
         setup.network = std::make_shared<Topology>(*topology);
     }
     if (random.chance(1, 4))
-        setup.noise = make_noise(static_cast<Distribution>(random.below(3)), 40'000, random());
+        setup.noise = Noise(static_cast<Distribution>(random.below(3)), 40'000, random());
     if (random.chance(1, 4))
         setup.starts = {{static_cast<Rank>(random.below(static_cast<std::uint64_t>(size))),
                          static_cast<Time>(random.below(3'000'000))}};

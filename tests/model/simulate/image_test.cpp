@@ -81,7 +81,7 @@ TEST(Image, RanksWithEqualRelativeStepsSharePieces) {
 
 TEST(Image, GenericAndStructuredAgreeOnManyBlocksOfLanes) {
     SimulationInputs setup = paper();
-    setup.noise = make_noise(Distribution::uniform, 50'000, 3);
+    setup.noise = Noise(Distribution::uniform, 50'000, 3);
     setup.starts = {{12'345, 700'000}};
     for (const auto& [size, spec] : std::vector<std::pair<Rank, std::string>>{
              {20'000, "a4,a4,a2,a5,a5,a5,a5"}, {20'007, "m7g5000a4,a4,a2,a5,a5,a5,n7g4000a5"}}) {
@@ -144,7 +144,7 @@ TEST(Image, CellsAmongSignalsAreOneReception) {
     // three in one reception.
     const SimulationInputs setup = [] {
         SimulationInputs noisy = paper();
-        noisy.noise = make_noise(Distribution::uniform, 50'000);
+        noisy.noise = Noise(Distribution::uniform, 50'000);
         return noisy;
     }();
     std::vector<Program> programs;

@@ -91,7 +91,7 @@ TEST(NoiseDraws, DrawsFollowTheirDistribution) {
     for (const Shape& shape :
          {Shape{Distribution::uniform, 0.5, 1.0}, Shape{Distribution::normal, 0.798, 6.01},
           Shape{Distribution::exponential, 1.0, 45.0}}) {
-        const Noise noise = make_noise(shape.distribution, 1'000'000, 3);
+        const Noise noise = Noise(shape.distribution, 1'000'000, 3);
         double sum = 0;
         Time largest = 0;
         Time smallest = 1'000'000;
@@ -110,8 +110,8 @@ TEST(NoiseDraws, DrawsFollowTheirDistribution) {
 }
 
 TEST(NoiseDraws, DrawsDependOnlyOnSeedRankLaneAndWait) {
-    const Noise one = make_noise(Distribution::uniform, 1'000'000, 1);
-    const Noise two = make_noise(Distribution::uniform, 1'000'000, 2);
+    const Noise one = Noise(Distribution::uniform, 1'000'000, 1);
+    const Noise two = Noise(Distribution::uniform, 1'000'000, 2);
     EXPECT_EQ(one.delay(5, 0, 3), one.delay(5, 0, 3));
     std::set<Time> distinct{one.delay(5, 0, 3), two.delay(5, 0, 3), one.delay(6, 0, 3),
                             one.delay(5, 1, 3), one.delay(5, 0, 4), one.delay(3, 0, 5)};

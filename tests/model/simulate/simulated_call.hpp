@@ -7,7 +7,7 @@
 
 #include "tests/support/generate_all.hpp"
 #include "tools/simulate/events.hpp"
-#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/noise.hpp"
 #include "tools/simulate/simulate.hpp"
 #include "tools/simulate/wire_model.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/simulate/noise_distributions.hpp"
+#include "tools/simulate/noise.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,6 @@
 namespace weft::lab {
 
 namespace {
-
-using plan::Time;
-__extension__ using Wide = unsigned __int128;
 
 constexpr int kTableBits = 10;
 
@@ -27,9 +24,14 @@ std::array<std::uint64_t, (1 << kTableBits) + 1> make_logarithms() {
     return logarithms;
 }
 
+/// In the order of enum Distribution.
+constexpr std::array<std::string_view, 3> kNames = {"uniform", "normal", "exponential"};
+
+}  // namespace
+
 /// Returns scale * -ln(u) for a random u = mantissa * 2^-k: -ln(u) is k ln 2 - ln(mantissa), with
 /// ln(mantissa) interpolated in the table.
-Time exponential(std::uint64_t draw, Time scale) {
+Time Noise::exponential(std::uint64_t draw) const {
     static const auto logarithms = make_logarithms();
     constexpr std::uint64_t kLn2 = 2977044472;  // ln 2 in units of 2^-32
     const std::uint64_t bits = draw | 1;
@@ -41,31 +43,21 @@ Time exponential(std::uint64_t draw, Time scale) {
     const std::uint64_t step = logarithms[entry + 1] - low;
     const std::uint64_t logarithm = low + (step * fraction >> 32);
     const std::uint64_t value = (zeros + 1) * kLn2 - logarithm;
-    return static_cast<Time>(Wide{value} * static_cast<std::uint64_t>(scale) >> 32);
+    return static_cast<Time>(Wide{value} * static_cast<std::uint64_t>(scale_) >> 32);
 }
 
 /// Adds twelve uniform draws of 16 bits, and returns the sum's distance from its mean, because
 /// delays are never negative.
-Time normal(std::uint64_t draw, Time scale) {
+Time Noise::normal(std::uint64_t draw) const {
     std::int64_t sum = 0;
     for (int word = 0; word < 3; ++word) {
         for (int shift = 0; shift < 64; shift += 16)
             sum += static_cast<std::int64_t>(draw >> shift & 0xffff);
-        draw = base::mix(draw + Noise::kOdd);
+        draw = base::mix(draw + kOdd);
     }
     constexpr std::int64_t kMean = 12 * 0xffff / 2;  // the standard deviation is 2^16
     const auto distance = static_cast<std::uint64_t>(sum < kMean ? kMean - sum : sum - kMean);
-    return static_cast<Time>(Wide{distance} * static_cast<std::uint64_t>(scale) >> 16);
-}
-
-// In the order of enum Distribution.
-constexpr std::array<std::string_view, 3> kNames = {"uniform", "normal", "exponential"};
-constexpr std::array<Noise::Distribution, 3> kDistributions = {nullptr, &normal, &exponential};
-
-}  // namespace
-
-Noise make_noise(Distribution distribution, Time scale, std::uint64_t seed) {
-    return {scale, seed, kDistributions[static_cast<std::size_t>(distribution)]};
+    return static_cast<Time>(Wide{distance} * static_cast<std::uint64_t>(scale_) >> 16);
 }
 
 base::Result<Noise> parse_noise(std::string_view text, std::uint64_t seed) {
@@ -77,9 +69,8 @@ base::Result<Noise> parse_noise(std::string_view text, std::uint64_t seed) {
     if (colon == std::string_view::npos)
         return base::fail(Status::argument, "'{}': expected {}:NS, the nanoseconds are missing",
                           text, *name);
-    const base::Result<Time> scale = base::parse_nanoseconds(text.substr(colon + 1));
-    if (!scale) return scale.failure();
-    return make_noise(static_cast<Distribution>(name - kNames.begin()), *scale, seed);
+    const Time scale = WEFT_TRY(base::parse_nanoseconds(text.substr(colon + 1)));
+    return Noise(static_cast<Distribution>(name - kNames.begin()), scale, seed);
 }
 
 }  // namespace weft::lab
