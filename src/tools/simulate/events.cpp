@@ -21,14 +21,17 @@ namespace weft::lab {
 
 namespace {
 
-/// Messages in flight, and the time at which each link becomes free. In its events, `what` is the
-/// index of a flight and `detail` the position of the next link in its route.
+/// Messages in flight, and the time at which each link becomes free. With contention, `what` of an
+/// event is the index of a flight and `detail` the position of the next link in its route; without,
+/// `what` is the target and `detail` the key of an arriving message.
 class Traffic {
   public:
     explicit Traffic(const Queueing& queueing) : queueing_(queueing) {}
 
     /// Adds a departing message; returns its first event.
     [[nodiscard]] Event enter(const Departure& departure) {
+        if (!contended())
+            return {departure.arrives, static_cast<std::uint32_t>(departure.target), departure.key};
         std::uint32_t id = 0;
         if (free_.empty()) {
             id = static_cast<std::uint32_t>(flights_.size());
@@ -50,29 +53,29 @@ class Traffic {
         return {departure.left, id, 0};
     }
 
-    struct Step {
-        bool arrived = false;
-        Event next;
-        Departure departure;
-    };
-    /// Handles an event: the message enters a link, has left its last link, or has arrived.
-    Step advance(const Event& event) {
-        Flight& flight = flights_[event.what];
+    /// Handles an event: calls arrive(target, key, time) if the message has arrived, else
+    /// push(next event) after it has entered a link.
+    template <class Arrive, class Push>
+    void advance(const Event& event, Arrive arrive, Push push) {
+        if (!contended()) return arrive(static_cast<Rank>(event.what), event.detail, event.time);
+        const Flight& flight = flights_[event.what];
+        const Departure departure = flight.departure;  // a copy: arrive() may add flights
         if (event.detail > flight.links.size()) {
             free_.push_back(event.what);
-            return {true, {}, flight.departure};
+            return arrive(departure.target, departure.key, event.time);
         }
-        if (event.detail == flight.links.size()) {
-            const Time latency = flight.departure.arrives - flight.departure.left;
-            return {false, {event.time + latency, event.what, event.detail + 1}, {}};
+        Event next{event.time + departure.arrives - departure.left, event.what, event.detail + 1};
+        if (event.detail < flight.links.size()) {
+            Time& free = links_[flight.links[event.detail]];
+            next.time = std::max(event.time, free);
+            free = next.time + departure.occupancy;
         }
-        Time& free = links_[flight.links[event.detail]];
-        const Time enters = std::max(event.time, free);
-        free = enters + flight.departure.occupancy;
-        return {false, {enters, event.what, event.detail + 1}, {}};
+        push(next);
     }
 
   private:
+    [[nodiscard]] bool contended() const { return queueing_.contention != Contention::none; }
+
     struct Flight {
         Departure departure;
         std::vector<std::uint64_t> links;
@@ -90,9 +93,7 @@ class OrderedRun {
   public:
     OrderedRun(std::span<const ImagePart> parts, const SimulationInputs& inputs,
                const Queueing& queueing, const Trace& trace)
-        : processors_(parts, inputs, trace),
-          traffic_(queueing),
-          contended_(queueing.contention != Contention::none) {}
+        : processors_(parts, inputs, trace), traffic_(queueing) {}
 
     [[nodiscard]] base::Result<Outcome> run() {
         while (!processors_.idle() || !queue_.empty()) {
@@ -121,28 +122,22 @@ class OrderedRun {
     void depart(const Departure& message) {
         if (message.source == message.target)  // between lanes: needs no port
             return processors_.arrive(message.target, message.key, message.arrives);
-        push(contended_
-                 ? traffic_.enter(message)
-                 : Event{message.arrives, static_cast<std::uint32_t>(message.target), message.key});
+        push(traffic_.enter(message));
     }
     void advance() {
         const Event event = queue_.top().event;
         queue_.pop();
         ++events_;
-        if (!contended_) {
-            processors_.arrive(static_cast<Rank>(event.what), event.detail, event.time);
-            return;
-        }
-        const Traffic::Step step = traffic_.advance(event);
-        if (step.arrived)
-            processors_.arrive(step.departure.target, step.departure.key, event.time);
-        else
-            push(step.next);
+        traffic_.advance(
+            event,
+            [this](Rank target, std::uint32_t key, Time time) {
+                processors_.arrive(target, key, time);
+            },
+            [this](const Event& next) { push(next); });
     }
 
     Processors processors_;
     Traffic traffic_;
-    bool contended_;
     std::priority_queue<Queued, std::vector<Queued>, std::greater<>> queue_;
     std::uint64_t pushed_ = 0;
     std::uint64_t events_ = 0;
@@ -153,8 +148,7 @@ class OrderedRun {
 base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
                                       const SimulationInputs& inputs, const Queueing& queueing,
                                       const Trace& trace) {
-    const bool contended = queueing.contention != Contention::none;
-    if (contended && inputs.model.blocking)
+    if (queueing.contention != Contention::none && inputs.model.blocking)
         return base::fail(Status::unsupported,
                           "contention needs a model with messages in flight, not postal");
     if (needs_order(parts)) return OrderedRun(parts, inputs, queueing, trace).run();
@@ -164,11 +158,7 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
     EventQueue queue;
     std::vector<std::uint32_t> ready;
     const auto run = [&](std::uint32_t lane) {
-        lanes.run(lane, [&](const Departure& message) {
-            queue.push(contended ? traffic.enter(message)
-                                 : Event{message.arrives,
-                                         static_cast<std::uint32_t>(message.target), message.key});
-        });
+        lanes.run(lane, [&](const Departure& message) { queue.push(traffic.enter(message)); });
         ready.insert(ready.end(), lanes.woken().begin(), lanes.woken().end());
         lanes.woken().clear();
     };
@@ -192,17 +182,8 @@ base::Result<Outcome> simulate_events(std::span<const ImagePart> parts,
             inputs.progress(static_cast<double>(arrived) / static_cast<double>(lanes.raises()));
     };
     while (!queue.empty()) {
-        const Event event = queue.pop();
         ++events;
-        if (!contended) {
-            deliver(static_cast<Rank>(event.what), event.detail, event.time);
-            continue;
-        }
-        const Traffic::Step step = traffic.advance(event);
-        if (step.arrived)
-            deliver(step.departure.target, step.departure.key, event.time);
-        else
-            queue.push(step.next);
+        traffic.advance(queue.pop(), deliver, [&](const Event& next) { queue.push(next); });
     }
     base::Result<Outcome> outcome = lanes.outcome();
     if (outcome) outcome->events = events;

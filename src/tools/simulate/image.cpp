@@ -55,9 +55,9 @@ base::Result<void> ImagePart::add(const Program& program) {
             using Kind = plan::CostedStep::Kind;
             const auto key = static_cast<std::uint32_t>(step.key);
             const auto busy = [&] {
-                if (step.peer == program.rank) return index_of(0);
-                return index_of(step.busy - step.memory, step.latency - models_.model.latency,
-                                step.hold, step.taken, step.two_way);
+                if (step.peer == program.rank) return index_of({});
+                return index_of({step.busy - step.memory, step.latency - models_.model.latency,
+                                 step.hold, step.taken, step.two_way});
             };
             if (step.kind == Kind::wait && step.published) {
                 pieces_.await_cell(key, step.peer);
@@ -79,33 +79,24 @@ base::Result<void> ImagePart::add(const Program& program) {
 
 void ImagePart::compute(Time time) {
     pieces_.interrupt();
-    if (time > 0) pieces_.compute(index_of(time));
+    if (time > 0) pieces_.compute(index_of({.time = time}));
 }
 
 std::uint64_t ImagePart::bytes_in(const Block& block, std::uint32_t first) const {
     return plan::elements_in(partition_, block, first) * size_.element_bytes;
 }
 
-std::uint32_t ImagePart::index_of(Time time, Time delay, Time hold, Time work, Time two_way) {
-    const auto is_at = [&](std::size_t index) {
-        return times_[index] == time && delays_[index] == delay && holds_[index] == hold &&
-               works_[index] == work && two_ways_[index] == two_way;
-    };
-    const auto mixed = static_cast<std::uint64_t>(time + 3 * delay) * 0x9e3779b97f4a7c15U;
+std::uint32_t ImagePart::index_of(const WordCosts& costs) {
+    const auto mixed =
+        static_cast<std::uint64_t>(costs.time + 3 * costs.delay) * 0x9e3779b97f4a7c15U;
     std::uint32_t& found = found_[mixed >> (64 - kFoundBits)];
-    if (found < times_.size() && is_at(found)) return found;
-    std::size_t index = 0;
-    while (index < times_.size() && !is_at(index)) ++index;
-    if (index == times_.size()) {
-        times_.push_back(time);
-        delays_.push_back(delay);
-        holds_.push_back(hold);
-        works_.push_back(work);
-        two_ways_.push_back(two_way);
-        has_nics_ = has_nics_ || hold > 0;
-        has_works_ = has_works_ || work > 0;
-    }
-    return found = static_cast<std::uint32_t>(index);
+    if (found < costs_.size() && costs_[found] == costs) return found;
+    found = static_cast<std::uint32_t>(std::ranges::find(costs_, costs) - costs_.begin());
+    if (found < costs_.size()) return found;
+    costs_.push_back(costs);
+    has_nics_ = has_nics_ || costs.hold > 0;
+    has_works_ = has_works_ || costs.work > 0;
+    return found;
 }
 
 }  // namespace weft::lab

@@ -31,6 +31,17 @@ struct ImageLane {
     std::size_t first = 0;   ///< index in Pieces::rows() of the lane's first piece
 };
 
+/// Costs to which a word of a piece refers: of a message, or the time of a computation.
+struct WordCosts {
+    Time time = 0;     ///< time for which the message occupies its sender, or of the computation
+    Time delay = 0;    ///< latency beyond the model's
+    Time hold = 0;     ///< time for which the message occupies a NIC; 0: no NIC
+    Time work = 0;     ///< time in which the receiver processes the message
+    Time two_way = 0;  ///< extra time if the receiver also has a message in flight
+
+    friend bool operator==(const WordCosts&, const WordCosts&) = default;
+};
+
 class ImagePart {
   public:
     ImagePart(const MessageModel& model, const BufferSize& size,
@@ -45,16 +56,8 @@ class ImagePart {
     [[nodiscard]] std::span<const ImageLane> lanes() const { return lanes_; }
     [[nodiscard]] const Pieces& pieces() const { return pieces_; }
     [[nodiscard]] Pieces& pieces() { return pieces_; }
-    [[nodiscard]] const std::vector<Time>& times() const { return times_; }
-    /// Returns latencies beyond the model's, by index of a message's busy time in times().
-    [[nodiscard]] const std::vector<Time>& delays() const { return delays_; }
-    /// Returns the times for which messages occupy a NIC (0: no NIC), by the same index.
-    [[nodiscard]] const std::vector<Time>& holds() const { return holds_; }
-    /// Returns the times in which receivers process messages, by the same index.
-    [[nodiscard]] const std::vector<Time>& works() const { return works_; }
-    /// Returns extra times if the receiver also has a message in flight, by the same index.
-    [[nodiscard]] const std::vector<Time>& two_ways() const { return two_ways_; }
-    /// Returns true if an entry of works() is not 0.
+    [[nodiscard]] const std::vector<WordCosts>& costs() const { return costs_; }
+    /// Returns true if `work` of an entry is not 0.
     [[nodiscard]] bool has_works() const { return has_works_; }
     /// Returns true if messages use NICs, where they queue in the order of time.
     [[nodiscard]] bool has_nics() const { return has_nics_; }
@@ -77,11 +80,9 @@ class ImagePart {
         lanes_.push_back({rank, lane, pieces_.rows().size()});
         pieces_.begin_lane(rank, size);
     }
-    /// Returns the index of an entry with these values in times(), delays(), holds(), works() and
-    /// two_ways(). Adds the entry if it does not exist.
-    [[nodiscard]] std::uint32_t index_of(Time time, Time delay = 0, Time hold = 0, Time work = 0,
-                                         Time two_way = 0);
-    /// Returns the bytes of `block` if it starts at unit `first` instead of block.first.
+    /// Returns the index of an equal entry of costs(). Adds the entry if it does not exist.
+    [[nodiscard]] std::uint32_t index_of(const WordCosts& costs);
+    /// Returns the bytes of a block that starts at unit `first`.
     [[nodiscard]] std::uint64_t bytes_in(const Block& block, std::uint32_t first) const;
     [[nodiscard]] const MessageModel& model() const { return models_.model; }
 
@@ -93,13 +94,9 @@ class ImagePart {
     plan::Partition partition_{0, 0};
     std::vector<ImageLane> lanes_;
     Pieces pieces_;
-    std::vector<Time> times_;
-    std::vector<Time> delays_;
-    std::vector<Time> holds_;
-    std::vector<Time> works_;
-    std::vector<Time> two_ways_;
+    std::vector<WordCosts> costs_;
     static constexpr int kFoundBits = 6;  ///< bits of a hash
-    /// Cache of index_of(): the last index for each hash of the requested values.
+    /// Cache of index_of(): the last index for each hash of the requested costs.
     std::array<std::uint32_t, std::size_t{1} << kFoundBits> found_{};
     bool has_nics_ = false;
     bool has_works_ = false;

@@ -46,8 +46,7 @@ Lanes::Lanes(std::span<const ImagePart> parts, Rank ranks, const SimulationInput
         raises_ += part.raises();
         waits_ += part.waits();
         views_.push_back({index, part.lanes().data(), part.pieces().rows().data(),
-                          part.pieces().words().data(), part.times().data(), part.delays().data(),
-                          part.works().data(), part.two_ways().data()});
+                          part.pieces().words().data(), part.costs().data()});
         if (part.has_works() && !works_) works_.emplace(ranks_, keys_of(parts));
         index += static_cast<std::uint32_t>(part.lanes().size());
     }
@@ -180,7 +179,7 @@ std::uint32_t Lanes::run_plain(std::uint32_t index, const View& view) {
             if (static_cast<Word>(*at & 7) == Word::end)
                 position = kDone;
             else
-                now += view.times[*at >> 3];
+                now += view.costs[*at >> 3].time;
         }
         ++passed;
     }
@@ -196,12 +195,12 @@ Time Lanes::send_plain(const View& view, Rank rank, const std::uint32_t* piece, 
     for (const std::uint32_t* at = piece + Pieces::kHead; at < end;) {
         const std::uint32_t argument = *at >> 3;
         if (static_cast<Word>(*at & 7) == Word::compute) {
-            now += view.times[argument];
+            now += view.costs[argument].time;
             ++at;
             continue;
         }
-        const Time busy = view.times[at[1]];
-        const Time latency = inputs_.model.latency + view.delays[at[1]];
+        const Time busy = view.costs[at[1]].time;
+        const Time latency = inputs_.model.latency + view.costs[at[1]].delay;
         const std::uint32_t count = at[2];
         at += 3;
         arrivals_.widen_for(now + count * busy + latency);

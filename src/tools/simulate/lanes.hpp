@@ -115,10 +115,7 @@ class Lanes {
         const ImageLane* lanes = nullptr;
         const std::uint32_t* rows = nullptr;
         const std::uint32_t* words = nullptr;
-        const Time* times = nullptr;
-        const Time* delays = nullptr;
-        const Time* works = nullptr;
-        const Time* two_ways = nullptr;
+        const WordCosts* costs = nullptr;
 
         [[nodiscard]] const std::uint32_t* piece(const ImageLane& lane,
                                                  std::uint32_t position) const {
@@ -207,15 +204,13 @@ void Lanes::run_actions(Rank rank, const View& view, const std::uint32_t* piece,
         const std::uint32_t argument = *at >> 3;
         const auto word = static_cast<Word>(*at & 7);
         if (word == Word::compute) {
-            compute(rank, view.times[argument], clock);
+            compute(rank, view.costs[argument].time, clock);
             ++at;
             continue;
         }
-        const std::uint32_t busy_index = at[1];
-        const Time busy = view.times[busy_index];
-        const Time delay = view.delays[busy_index];
+        const WordCosts& costs = view.costs[at[1]];
         if (word == Word::publish) {
-            publish(rank, argument, busy, clock);
+            publish(rank, argument, costs.time, clock);
             at += 2;
             continue;
         }
@@ -223,15 +218,15 @@ void Lanes::run_actions(Rank rank, const View& view, const std::uint32_t* piece,
         for (at += 3; at < last; ++at) {
             const Rank peer = Pieces::ahead(rank, *at, ranks_);
             const Time begin = clock.next_send(inputs_.model);
-            const Time arrives =
-                clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
+            const Time latency = inputs_.latency(rank, peer) + costs.delay;
+            const Time arrives = clock.send(inputs_.model, costs.time, latency);
             if (trace_) {
                 trace_({Span::Kind::send, rank, peer, begin, clock.now});
                 trace_({Span::Kind::flight, rank, peer, clock.now, arrives});
             }
-            if (works_) works_->set(peer, argument, view.works[busy_index]);
-            if (crossings_) crossings_->set(peer, argument, begin, view.two_ways[busy_index]);
-            send(Departure{rank, peer, argument, clock.now, arrives, busy - busy_base_});
+            if (works_) works_->set(peer, argument, costs.work);
+            if (crossings_) crossings_->set(peer, argument, begin, costs.two_way);
+            send(Departure{rank, peer, argument, clock.now, arrives, costs.time - busy_base_});
         }
     }
 }
@@ -260,7 +255,7 @@ std::uint32_t Lanes::run(std::uint32_t index, Send send) {
             if (static_cast<Word>(*at & 7) == Word::end)
                 position = kDone;
             else
-                compute(lane.rank, view.times[*at >> 3], clock);
+                compute(lane.rank, view.costs[*at >> 3].time, clock);
         }
         ++passed;
     }

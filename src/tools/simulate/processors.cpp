@@ -52,8 +52,8 @@ void Processors::run_ahead() {
         if (state.part == part) continue;
         part = state.part;
         if (part->has_nics()) return;
-        for (std::size_t i = 0; i < part->times().size(); ++i)
-            least = std::min(least, part->times()[i] + part->delays()[i] + inputs_.model.latency);
+        for (const WordCosts& costs : part->costs())
+            least = std::min(least, costs.time + costs.delay + inputs_.model.latency);
     }
     if (least == kNever || least <= 0) return;
     possible_.order_by_owner(least, std::move(rank_of));
@@ -159,7 +159,7 @@ void Processors::receive_one(const PossibleAction& message, LaneState& state) {
 
 void Processors::compute(LaneState& state) {
     Clock& clock = clock_of(state);
-    const Time time = state.part->times()[*state.at++ >> 3];
+    const Time time = state.part->costs()[*state.at++ >> 3].time;
     add_span(Span::Kind::compute, state.lane.rank, kNoRank, clock.now, clock.now + time);
     clock.now += time;
 }
@@ -170,7 +170,7 @@ void Processors::publish(LaneState& state) {
     const Rank rank = state.lane.rank;
     const std::uint64_t place = cell(rank, *state.at >> 3);
     const Time begin = clock.next_send(inputs_.model);
-    const Time busy = state.part->times()[state.at[1]];
+    const Time busy = state.part->costs()[state.at[1]].time;
     clock.send(inputs_.model, busy, 0);
     state.at += 2;
     add_span(Span::Kind::send, rank, kNoRank, begin, clock.now);
@@ -189,7 +189,7 @@ Departure Processors::send_next(LaneState& state) {
     const Rank rank = state.lane.rank;
     const Rank peer = Pieces::ahead(rank, *state.run, ranks_);
     const std::uint32_t key = *state.at >> 3;
-    const std::uint32_t costs = state.at[1];
+    const WordCosts& costs = state.part->costs()[state.at[1]];
     ++state.run;
     if (--state.left == 0) {
         state.at = state.run;
@@ -199,15 +199,14 @@ Departure Processors::send_next(LaneState& state) {
         own_messages_.insert(cell(rank, key));
         return {rank, peer, key, clock.now, clock.now, 0};
     }
-    const Time busy = state.part->times()[costs];
     const Time begin = clock.next_send(inputs_.model);
-    const Time delay = state.part->delays()[costs];
-    const Time arrives = clock.send(inputs_.model, busy, inputs_.latency(rank, peer) + delay);
+    const Time arrives =
+        clock.send(inputs_.model, costs.time, inputs_.latency(rank, peer) + costs.delay);
     add_span(Span::Kind::send, rank, peer, begin, clock.now);
     add_span(Span::Kind::flight, rank, peer, clock.now, arrives);
-    if (works_) works_->set(peer, key, state.part->works()[costs]);
-    if (crossings_) crossings_->set(peer, key, begin, state.part->two_ways()[costs]);
-    return {rank, peer, key, clock.now, arrives, busy - busy_base_};
+    if (works_) works_->set(peer, key, costs.work);
+    if (crossings_) crossings_->set(peer, key, begin, costs.two_way);
+    return {rank, peer, key, clock.now, arrives, costs.time - busy_base_};
 }
 
 void Processors::depart(const Departure& departure, Time hold) {

@@ -159,7 +159,7 @@ void Processors::step(Send send) {
     } else if (word == Word::publish) {
         publish(state);
     } else {
-        const Time hold = state.part->holds()[state.at[1]];
+        const Time hold = state.part->costs()[state.at[1]].hold;
         const Departure message = send_next(state);
         state.ready = clock.now;
         queue_next(next.lane);

@@ -79,8 +79,8 @@ class ImageSteps {
     }
     [[nodiscard]] std::uint32_t busy_index() {
         if (busy_index_ == kUnknown)
-            busy_index_ = part_->index_of(part_->model().busy(busy_bytes_), 0, 0, 0,
-                                          part_->model().two_way_time(busy_bytes_));
+            busy_index_ = part_->index_of({.time = part_->model().busy(busy_bytes_),
+                                           .two_way = part_->model().two_way_time(busy_bytes_)});
         return busy_index_;
     }
     [[nodiscard]] std::uint32_t combine_index(std::uint64_t bytes, std::uint32_t operands) {
@@ -94,7 +94,7 @@ class ImageSteps {
         combine_bytes_ = bytes;
         if (operands >= combines_.size()) combines_.resize(operands + 1, kUnknown);
         const plan::Time time = part_->model().combine(bytes, operands);
-        combines_[operands] = time > 0 ? part_->index_of(time) : kNoIndex;
+        combines_[operands] = time > 0 ? part_->index_of({.time = time}) : kNoIndex;
     }
 
     ImagePart* part_;
