@@ -115,16 +115,6 @@ extern "C" weft_status weft_realloc(weft_team* team, void** memory, size_t bytes
     });
 }
 
-extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,
-                                         void** out) {
-    const auto allocate = [&](const TeamHandle& found) -> Result<std::byte*> {
-        if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
-            return fail(Status::argument, "hints: {} has unknown bits", hints);
-        return found.heap().allocate(*found.team, {bytes, alignment});
-    };
-    return return_value(__func__, team, out, allocate);
-}
-
 // --- collectives ---------------------------------------------------------------------------------
 
 extern "C" weft_status weft_alltoall_strided(weft_team* team, const void* in, size_t in_stride,

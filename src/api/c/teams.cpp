@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.cpp - teams of the C interface, memory that is allocated or registered on them, and views
-// of this memory for the inline functions of near.h.
+// teams.cpp - teams of the C interface, also with dead members; memory that is allocated or
+// registered on teams, and views of this memory for the inline functions of near.h.
+#include <algorithm>
 #include <vector>
 
 #include "api/c/handles.hpp"
+#include "run/team/survivors.hpp"
 
 using namespace weft;
 using namespace weft::c_api;
@@ -11,8 +13,10 @@ using namespace weft::c_api;
 namespace {
 
 weft_status allocate(const char* function, weft_team* team, std::size_t bytes,
-                     std::size_t alignment, void** out) {
-    return return_value(function, team, out, [&](const TeamHandle& found) {
+                     std::size_t alignment, int hints, void** out) {
+    return return_value(function, team, out, [&](const TeamHandle& found) -> Result<std::byte*> {
+        if ((hints & ~(WEFT_MEMORY_ATOMICS | WEFT_MEMORY_SIGNALS)) != 0)
+            return fail(Status::argument, "hints: {} has unknown bits", hints);
         return found.heap().allocate(*found.team, {bytes, alignment});
     });
 }
@@ -124,13 +128,54 @@ extern "C" weft_status weft_team_free(weft_team* team) {
     });
 }
 
+extern "C" weft_status weft_team_revoke(weft_team* team) {
+    return on(__func__, team,
+              [](const TeamHandle& found) -> Result<void> { return run::revoke(*found.team); });
+}
+
+extern "C" weft_status weft_agree(weft_team* team, uint64_t* word, int* dead) {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
+        if (word == nullptr) return fail(Status::argument, "word is NULL");
+        const auto agreed = WEFT_TRY(run::agree(*found.team, *word));
+        *word = agreed.word;
+        if (dead != nullptr) *dead = agreed.dead.count();
+        return Done{};
+    });
+}
+
+extern "C" weft_status weft_team_shrink(weft_team* team, weft_team** out) {
+    return return_value(__func__, team, out, [](const TeamHandle& found) {
+        return found.context->handle_for(found.teams().shrink(*found.team));
+    });
+}
+
+extern "C" weft_status weft_team_dead(weft_team* team, int* ranks, int capacity, int* count) {
+    return on(__func__, team, [&](const TeamHandle& found) -> Result<void> {
+        if (capacity < 0)
+            return fail(Status::argument, "capacity is {}, expected 0 or more", capacity);
+        if (count == nullptr || (ranks == nullptr && capacity != 0))
+            return fail(Status::argument, "{} is NULL", count == nullptr ? "count" : "ranks");
+        const std::vector<Rank> dead = run::dead_members(*found.team).members();
+        *count = static_cast<int>(dead.size());
+        std::copy_n(dead.begin(), std::min(capacity, *count), ranks);
+        return Done{};
+    });
+}
+
+// --- symmetric memory ----------------------------------------------------------------------------
+
 extern "C" weft_status weft_alloc(weft_team* team, size_t bytes, void** out) {
-    return allocate(__func__, team, bytes, link::kHeapGranule, out);
+    return allocate(__func__, team, bytes, link::kHeapGranule, /*hints=*/0, out);
 }
 
 extern "C" weft_status weft_alloc_aligned(weft_team* team, size_t alignment, size_t bytes,
                                           void** out) {
-    return allocate(__func__, team, bytes, alignment, out);
+    return allocate(__func__, team, bytes, alignment, /*hints=*/0, out);
+}
+
+extern "C" weft_status weft_alloc_hinted(weft_team* team, size_t alignment, size_t bytes, int hints,
+                                         void** out) {
+    return allocate(__func__, team, bytes, alignment, hints, out);
 }
 
 extern "C" weft_status weft_free(weft_team* team, void* memory) {
