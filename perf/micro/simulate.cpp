@@ -25,7 +25,6 @@
 #include "tools/measure/statistics.hpp"
 #include "tools/simulate/events.hpp"
 #include "tools/simulate/noise.hpp"
-#include "tools/simulate/stream.hpp"
 #include "tools/simulate/wire_model.hpp"
 
 namespace {

@@ -3,7 +3,7 @@
 //
 // Idea     The steps of a rank are derived from the stages and passed to a *sink* in order. A sink
 //          that stores them makes a program (stages.cpp); a sink that needs only their costs stores
-//          no step (tools/simulate/stream.hpp).
+//          no step (tools/simulate/stream.cpp).
 // Why      Some simulations need the steps of millions of ranks, each only once. The runtime's
 //          programs are made here, too, so simulated and executed steps are equal.
 // Holds    The time is proportional to the number of steps and of stages. One StageSteps serves

@@ -26,7 +26,6 @@
 #include "tools/simulate/goal.hpp"
 #include "tools/simulate/noise.hpp"
 #include "tools/simulate/simulate.hpp"
-#include "tools/simulate/stream.hpp"
 #include "tools/simulate/timeline.hpp"
 #include "tools/verify/verify.hpp"
 

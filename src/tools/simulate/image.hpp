@@ -7,11 +7,12 @@
 //          programs, or written piece by piece.
 // Holds    (rank, key) names a flag, with key = number * segments + segment. A flag is raised and
 //          awaited under the same key. Consecutive waits form one reception.
-// Next     generic.cpp runs images; tools/simulate/stream.hpp writes them without programs.
+// Next     generic.cpp runs images; stream.cpp writes them without programs.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <utility>
@@ -102,5 +103,11 @@ class ImagePart {
     bool has_works_ = false;
     std::uint32_t keys_ = 0;
 };
+
+/// Adds the ranks first .. last-1 without storing programs; equal to add() of program_of() of each
+/// rank. Calls `progress` repeatedly with the current rank.
+[[nodiscard]] base::Result<void> add_programs(ImagePart& part, const Stages& stages, Rank first,
+                                              Rank last,
+                                              const std::function<void(Rank)>& progress = {});
 
 }  // namespace weft::lab

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/simulate/stream.hpp"
-
+// stream.cpp - converts generated programs to an image, step by step.
+//
+// Idea     The generator emits a rank's steps, and the image records the cost of each. No program
+//          with steps and blocks is stored.
 #include <vector>
 
 #include "plan/schedule/stage_steps.hpp"
+#include "tools/simulate/image.hpp"
 
 namespace weft::lab {
 

@@ -13,7 +13,7 @@
 #include "plan/schedule/step.hpp"
 #include "schedules.hpp"
 #include "simulated_call.hpp"
-#include "tools/simulate/stream.hpp"
+#include "tools/simulate/image.hpp"
 
 namespace weft::lab::test {
 namespace {
