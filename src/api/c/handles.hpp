@@ -205,7 +205,7 @@ class Context {
 
     Context(Head& head, std::unique_ptr<run::Runtime> runtime);
     ~Context();
-    /// Takes an entry of the table, and returns its new handle. contents: of the entry, without uses.
+    /// Takes an entry of the table, and returns its new handle. contents: all members but `uses`.
     [[nodiscard]] Result<std::uintptr_t> add(HandleEntry contents);
     // The callers of the next two functions have locked tables_.
     void drop(std::uint32_t index);
@@ -305,8 +305,8 @@ weft_status return_value(const char* function, Handle* handle, T* out, Body&& bo
         return store(body(found), out);
     });
 }
-/// Runs a C function that stores in *out a handle for a request, which start(team, request) starts or
-/// prepares. Makes the handle first, because a started call cannot be undone.
+/// Runs a C function that stores in *out a handle for a request, which start(team, request) starts
+/// or prepares. Makes the handle first, because a started call cannot be undone.
 template <class Start>
 weft_status return_request(const char* function, weft_team* team, weft_request** out,
                            Start start) noexcept {

@@ -4,6 +4,8 @@
 // times that exceed 32 bits.
 // Method: random schedules as streams of steps and as programs; handwritten programs with known
 // times.
+#include "tools/simulate/image.hpp"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,7 +15,6 @@
 #include "plan/schedule/step.hpp"
 #include "schedules.hpp"
 #include "simulated_call.hpp"
-#include "tools/simulate/image.hpp"
 
 namespace weft::lab::test {
 namespace {
