@@ -36,7 +36,8 @@ class Noise {
         const std::uint64_t draw =
             base::mix(key_ ^ base::mix((std::uint64_t{lane} << 32 | wait) * kOdd +
                                        static_cast<std::uint64_t>(rank)));
-        return distribution_ == Distribution::uniform ? uniform(draw) : other(draw);
+        if (distribution_ == Distribution::uniform) return uniform(draw);
+        return distribution_ == Distribution::normal ? normal(draw) : exponential(draw);
     }
 
   private:
@@ -50,9 +51,6 @@ class Noise {
     }
     [[nodiscard]] Time normal(std::uint64_t draw) const;
     [[nodiscard]] Time exponential(std::uint64_t draw) const;
-    [[nodiscard]] Time other(std::uint64_t draw) const {
-        return distribution_ == Distribution::normal ? normal(draw) : exponential(draw);
-    }
 
     Time scale_ = 0;
     std::uint64_t key_ = 0;
