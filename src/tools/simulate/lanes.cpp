@@ -59,44 +59,26 @@ void Lanes::compute(Rank rank, Time time, Clock& clock) const {
 }
 
 bool Lanes::collect(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock) {
-    if (static_cast<Word>(*at & 7) == Word::receive_any) return collect_any(index, rank, at, clock);
     received_.clear();
-    const std::uint32_t* const last = at + (*at >> 3);
-    while (at < last) {
-        const std::uint32_t key = *++at;
-        const Time arrival = arrivals_.find(rank, key);
-        if (arrival < 0) {
-            if (!missing_.empty()) missing_[index] = key;
-            return false;
-        }
-        add_received(rank, key, arrival, clock);
-    }
-    return true;
-}
-
-bool Lanes::collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at,
-                        const Clock& clock) {
-    received_.clear();
-    const std::uint32_t count = *at >> 3;
-    for (std::uint32_t i = 0; i < count; ++i) {
-        const std::uint32_t key = *++at >> 1;
-        if ((*at & 1) == 0) {
+    const bool any = static_cast<Word>(*at & 7) == Word::receive_any;
+    const auto stop_for = [&](std::uint32_t what) {
+        if (!missing_.empty()) missing_[index] = what;
+        return false;
+    };
+    for (std::uint32_t left = *at >> 3; left > 0; --left) {
+        const std::uint32_t word = *++at;
+        const std::uint32_t key = any ? word >> 1 : word;
+        if (!any || (word & 1) == 0) {
             const Time arrival = arrivals_.find(rank, key);
-            if (arrival < 0) {
-                if (!missing_.empty()) missing_[index] = key;
-                return false;
-            }
+            if (arrival < 0) return stop_for(key);
             add_received(rank, key, arrival, clock);
             continue;
         }
         const Rank owner = Pieces::ahead(rank, *++at, ranks_);
         const auto found = cells_.find(cell(owner, key));
         if (found == cells_.end()) {
-            if (!missing_.empty()) {
-                missing_[index] = kCell;
-                readers_.emplace(cell(owner, key), index);
-            }
-            return false;
+            if (!missing_.empty()) readers_.emplace(cell(owner, key), index);
+            return stop_for(kCell);
         }
         received_.push_back({found->second + inputs_.latency(owner, rank)});
     }

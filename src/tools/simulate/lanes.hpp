@@ -153,7 +153,6 @@ class Lanes {
     /// Collects the arrivals of a reception in `received_`. If a message is missing, returns false,
     /// and stores its key if lanes are watched.
     bool collect(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
-    bool collect_any(std::uint32_t index, Rank rank, const std::uint32_t* at, const Clock& clock);
     /// Adds a message to `received_`.
     void add_received(Rank rank, std::uint32_t key, Time arrival, const Clock& clock) {
         if (crossings_) arrival = crossings_->arrival(clock, rank, key, arrival);
