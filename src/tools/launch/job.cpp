@@ -75,14 +75,14 @@ void LaunchedJob::start() {
 void LaunchedJob::open_files() {
     watched_ = base::FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
     no_input_ = base::FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-    watch_file(signals_.file(), Source::signals, 0);
-    watch_file(server_->event_file(), Source::server, 0);
+    watch_file(signals_.file(), [this] { handle_signal(); });
+    watch_file(server_->event_file(), [this] { handle_server_event(); });
     writers_[0] = std::make_shared<OutputWriter>(STDOUT_FILENO);
-    watch_file(writers_[0]->event_file(), Source::written, 0);
+    watch_file(writers_[0]->event_file(), [this] { handle_written(); });
     writers_[1] = writers_[0];
     if (same_file(STDOUT_FILENO, STDERR_FILENO)) return;
     writers_[1] = std::make_shared<OutputWriter>(STDERR_FILENO);
-    watch_file(writers_[1]->event_file(), Source::written, 1);
+    watch_file(writers_[1]->event_file(), [this] { handle_written(); });
 }
 
 void LaunchedJob::start_rank(Rank rank, const SpawnOptions& spawning) {
@@ -109,7 +109,7 @@ void LaunchedJob::start_rank(Rank rank, const SpawnOptions& spawning) {
         fail(Status::environment, "cannot watch rank {}: {}", rank, ::strerror(errno));
     server_->set_process(rank, process.pid);
     guardian_->watch(process.pid);
-    watch_file(process.ended.number(), Source::rank, index);
+    watch_file(process.ended.number(), [this, rank] { handle_rank_end(rank); });
 }
 
 void LaunchedJob::wrap(const Wrapper& wrapper, SpawnOptions& own) {
@@ -123,22 +123,22 @@ void LaunchedJob::wrap(const Wrapper& wrapper, SpawnOptions& own) {
 
 void LaunchedJob::make_pipes(Rank rank, SpawnOptions& own, base::FileDescriptor (&pipe_ends)[2]) {
     for (std::size_t i = 0; i < 2; ++i) {
+        const std::size_t index = outputs_.size();
         outputs_.emplace_back(rank, writers_[i], pipe_ends[i]);
-        watch_file(outputs_.back().reader(), Source::output, outputs_.size() - 1);
+        watch_file(outputs_.back().reader(), [this, index] { handle_output(index); });
     }
     own.output = pipe_ends[0].number();
     own.error = pipe_ends[1].number();
 }
 
-void LaunchedJob::watch_file(int file, Source source, std::size_t index) {
-    if (!try_to_watch(file, source, index))
+void LaunchedJob::watch_file(int file, std::function<void()> handler) {
+    handlers_[file] = std::move(handler);
+    if (!try_to_watch(file))
         fail(Status::environment, "cannot watch the ranks: {}", ::strerror(errno));
 }
 
-bool LaunchedJob::try_to_watch(int file, Source source, std::size_t index) {
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    event.data.u64 = static_cast<std::uint64_t>(source) << 32 | index;
+bool LaunchedJob::try_to_watch(int file) {
+    epoll_event event = {.events = EPOLLIN, .data = {.fd = file}};
     return ::epoll_ctl(watched_.number(), EPOLL_CTL_ADD, file, &event) == 0;
 }
 
@@ -148,10 +148,7 @@ int LaunchedJob::watch() {
     while (!is_over()) {
         const int count = ::epoll_wait(watched_.number(), events.data(),
                                        static_cast<int>(events.size()), milliseconds_to_wait());
-        for (int i = 0; i < count; ++i) {
-            const std::uint64_t data = events[static_cast<std::size_t>(i)].data.u64;
-            handle(static_cast<Source>(data >> 32), data & 0xffff'ffff);
-        }
+        for (int i = 0; i < count; ++i) handlers_.at(events[static_cast<std::size_t>(i)].data.fd)();
         reap_ended_ranks();
         handle_deadlines();
         reap_orphans();
@@ -187,21 +184,6 @@ int LaunchedJob::milliseconds_to_wait() const {
     if (!deadline) return -1;
     const auto remaining = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(remaining.count(), 0, 1'000'000));
-}
-
-void LaunchedJob::handle(Source source, std::size_t index) {
-    switch (source) {
-        case Source::signals:
-            return handle_signal();
-        case Source::server:
-            return handle_server_event();
-        case Source::rank:
-            return handle_rank_end(static_cast<Rank>(index));
-        case Source::output:
-            return handle_output(index);
-        case Source::written:
-            return handle_written();
-    }
 }
 
 void LaunchedJob::handle_signal() {
@@ -267,7 +249,7 @@ void LaunchedJob::handle_written() {
     for (const auto& writer : writers_) ::eventfd_read(writer->event_file(), &count);
     std::erase_if(paused_, [&](std::size_t index) {
         const LabelPipe& output = outputs_[index];
-        return output.has_room() && try_to_watch(output.reader(), Source::output, index);
+        return output.has_room() && try_to_watch(output.reader());
     });
 }
 

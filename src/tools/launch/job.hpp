@@ -13,9 +13,11 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/file_descriptor.hpp"
@@ -50,21 +52,17 @@ class LaunchedJob {
 
         [[nodiscard]] bool exists() const { return pid != 0 && !reaped; }
     };
-    /// Origin of an event. output: a rank has printed; written: a writer has made progress.
-    enum class Source : std::uint32_t { signals, server, rank, output, written };
-
     void open_files();
     void start_rank(Rank rank, const SpawnOptions& spawning);
     static void wrap(const Wrapper& wrapper, SpawnOptions& own);
     void make_pipes(Rank rank, SpawnOptions& own, base::FileDescriptor (&pipe_ends)[2]);
-    /// index: the rank, or an index of `outputs_` or `writers_`, depending on `source`.
-    void watch_file(int file, Source source, std::size_t index);
-    [[nodiscard]] bool try_to_watch(int file, Source source, std::size_t index);
+    /// Makes watch() call handler() whenever the file is readable.
+    void watch_file(int file, std::function<void()> handler);
+    [[nodiscard]] bool try_to_watch(int file);  ///< again, with the same handler
     void end_remaining_processes();
     [[nodiscard]] bool is_over() const;
     [[nodiscard]] bool all_output_written() const;
     [[nodiscard]] int milliseconds_to_wait() const;
-    void handle(Source source, std::size_t index);
     void handle_signal();
     void handle_stop_request();
     void handle_server_event();
@@ -89,7 +87,8 @@ class LaunchedJob {
 
     const JobOptions& options_;
     LauncherSignals signals_;
-    base::FileDescriptor watched_;  ///< the epoll set
+    base::FileDescriptor watched_;                             ///< the epoll set
+    std::unordered_map<int, std::function<void()>> handlers_;  ///< by watched file
     std::optional<ScratchFolder> folder_;
     std::optional<Guardian> guardian_;
     /// The guardian, and children that this process had before the job, when it ran another program
