@@ -28,7 +28,6 @@ struct RunArguments {
     std::string bind = "none";
     std::optional<Rank> gdb;
     std::optional<Rank> valgrind;
-    std::string unknown;  ///< message about an unknown option; empty: none
 };
 
 /// Returns a setting NAME=VALUE. The value of a variable given as NAME is that in this process.
@@ -110,7 +109,6 @@ std::string hint_for_option(std::string_view word) {
 }
 
 JobOptions read_job(const RunArguments& arguments) {
-    if (!arguments.unknown.empty()) refuse("{}", arguments.unknown);
     JobOptions job = arguments.job;
     set_ranks(arguments, job);
     // A time of more than 1e9 s could overflow the clock.
@@ -127,8 +125,11 @@ JobOptions read_job(const RunArguments& arguments) {
     return job;
 }
 
-int run(const RunArguments& arguments) {
+int run(const CLI::App& command, const RunArguments& arguments) {
     try {
+        if (const auto unknown = unknown_words(command); !unknown.empty())
+            refuse("{}{}", unknown_option(command, unknown.front()),
+                   hint_for_option(unknown.front()));
         return run_job(read_job(arguments));
     } catch (const Error& error) {
         base::write_line(fmt::format("weft run: {}", error.what()));  // never throws
@@ -160,7 +161,7 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program) {
                "run this rank under gdb; without a terminal, print where it crashes");
     add_option(command, "--valgrind", arguments->valgrind,
                "run this rank under valgrind; status 9 if that finds an error");
-    keep_unknown_words(command);  // refused below, with a hint for mpirun's options
+    keep_unknown_words(command);  // run() refuses them, with a hint for mpirun's options
     set_footer(
         command,
         "The first word that is neither an option nor the value of an option is the program; --\n"
@@ -170,12 +171,8 @@ void add_run_command(CLI::App& app, const std::vector<std::string>& program) {
         "timeout, 2 for unusable arguments, 3 if the job could not be started. With --keep-going:\n"
         "the number of ranks that died, at most 100.");
     on_run(command, [&command, arguments, &program] {
-        const std::vector<std::string> unknown = unknown_words(command);
-        if (!unknown.empty())
-            arguments->unknown =
-                unknown_option(command, unknown.front()) + hint_for_option(unknown.front());
         arguments->job.command = program;
-        return run(*arguments);
+        return run(command, *arguments);
     });
 }
 
