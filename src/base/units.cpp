@@ -95,14 +95,14 @@ Result<std::int64_t> parse_decimal(std::string_view text, int digits, std::int64
 
 }  // namespace
 
-std::vector<std::string_view> split_list(std::string_view text) {
+std::vector<std::string_view> split_list(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
     if (text.empty()) return parts;
     for (;;) {
-        const std::size_t comma = text.find(',');
-        parts.push_back(text.substr(0, comma));
-        if (comma == std::string_view::npos) return parts;
-        text.remove_prefix(comma + 1);
+        const std::size_t end = text.find(separator);
+        parts.push_back(text.substr(0, end));
+        if (end == std::string_view::npos) return parts;
+        text.remove_prefix(end + 1);
     }
 }
 

@@ -19,8 +19,8 @@ namespace weft::base {
     return c >= '0' && c <= '9';
 }
 
-/// Returns the parts between commas. An empty text has no parts; empty parts are kept.
-[[nodiscard]] std::vector<std::string_view> split_list(std::string_view text);
+/// Returns the parts between separators. An empty text has no parts; empty parts are kept.
+[[nodiscard]] std::vector<std::string_view> split_list(std::string_view text, char separator = ',');
 
 /// Parses texts such as "8", "64K", "1M" or "2G".
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);

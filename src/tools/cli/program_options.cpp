@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -23,20 +22,18 @@ namespace {
 
 constexpr std::string_view kNeighborAllgather = "neighbor_allgather";
 constexpr std::string_view kNeighborAlltoall = "neighbor_alltoall";
+constexpr auto kRanksMax = static_cast<std::uint64_t>(std::numeric_limits<Rank>::max());
 
 /// Parses "4x4x4".
 std::vector<Rank> parse_grid(std::string_view text) {
     std::vector<Rank> extents;
-    const char* const end = text.data() + text.size();
-    for (const char* at = text.data();; ++at) {
-        Rank extent = 0;
-        const auto [stop, error] = std::from_chars(at, end, extent);
-        if (error != std::errc{} || extent < 1 || (stop != end && *stop != 'x'))
+    for (const std::string_view part : base::split_list(text, 'x')) {
+        const auto extent = base::parse_count(part, {.min = 1, .max = kRanksMax});
+        if (!extent)
             refuse("--grid {}: expected the ranks along each dimension, as in 4x4x4", text);
-        extents.push_back(extent);
-        if (stop == end) return extents;
-        at = stop;
+        extents.push_back(static_cast<Rank>(*extent));
     }
+    return extents;
 }
 
 /// Reads --counts, one count for each rank. Without --counts, all are `each`.

@@ -15,16 +15,6 @@ base::Result<Rank> parse_rank_count(std::string_view text) {
     return static_cast<Rank>(WEFT_TRY(base::parse_count(text, {.min = 1, .max = 1 << 30})));
 }
 
-base::Result<std::vector<Rank>> parse_dims(std::string_view text) {
-    std::vector<Rank> dims;
-    while (true) {
-        const std::size_t end = text.find('x');
-        dims.push_back(WEFT_TRY(parse_rank_count(text.substr(0, end))));
-        if (end == std::string_view::npos) return dims;
-        text.remove_prefix(end + 1);
-    }
-}
-
 }  // namespace
 
 base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank ranks) {
@@ -74,7 +64,9 @@ base::Result<void> Topology::set(std::string_view key, std::string_view value) {
     if (structure_ == Structure::dragonfly && key == "nodes") return set_count(nodes_per_router_);
     if (structure_ == Structure::fat_tree && key == "radix") return set_count(radix_);
     if (structure_ == Structure::torus && key == "dims") {
-        dims_ = WEFT_TRY(parse_dims(value));
+        dims_.clear();
+        for (const std::string_view dim : base::split_list(value, 'x'))
+            dims_.push_back(WEFT_TRY(parse_rank_count(dim)));
         return base::Done{};
     }
     return base::fail(Status::argument, "no such parameter of this topology");
