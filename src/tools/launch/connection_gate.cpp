@@ -88,29 +88,15 @@ std::optional<inet_diag_msg> socket_record(const Connection& addresses) {
     return record;
 }
 
-struct Client {
-    bool known = false;         ///< false: the kernel cannot identify users
-    std::optional<uid_t> user;  ///< owner of the client's socket; empty: the socket is closed
-};
-
-Client client_of(int connection) {
-    const auto addresses = addresses_of(connection);
-    if (!addresses) return {};
-    const auto record = socket_record(*addresses);
-    // If the client has closed its socket, a kernel with sock_diag still has the server's socket.
-    Client client{.known = record || socket_record({.client = addresses->server,
-                                                    .server = addresses->client}),
-                  .user = std::nullopt};
-    if (record && record->idiag_state == kEstablished && record->idiag_inode != 0)
-        client.user = record->idiag_uid;
-    return client;
-}
-
 /// Returns true if the PMIx server may get this connection.
 bool admits(int connection) {
-    const Client client = client_of(connection);
-    if (!client.known) return true;
-    return client.user && (*client.user == ::geteuid() || *client.user == 0);
+    const auto addresses = addresses_of(connection);
+    if (!addresses) return true;
+    const auto record = socket_record(*addresses);
+    // If the client has closed its socket, a kernel with sock_diag still has the server's socket.
+    if (!record) return !socket_record({.client = addresses->server, .server = addresses->client});
+    const bool is_open = record->idiag_state == kEstablished && record->idiag_inode != 0;
+    return is_open && (record->idiag_uid == ::geteuid() || record->idiag_uid == 0);
 }
 
 }  // namespace

@@ -18,10 +18,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string_view>
+#include <system_error>
 
 #include "base/environment.hpp"
 #include "base/pmix_needs.hpp"
@@ -112,33 +113,20 @@ int raise_default_stack_size() {
     return error;
 }
 
-void* call(void* work) {
-    (*static_cast<const std::function<void()>*>(work))();
-    return nullptr;
-}
-
 /// Runs `work` in a new thread and waits for its end. This thread, and threads started later in
 /// this process, have stacks of at least 2 MiB, even if `ulimit -s` is less: with a small stack,
 /// PMIx_server_setup_fork(), which has a frame of 200 KiB, and the threads of PMIx would crash.
 void run_on_own_stack(const std::function<void()>& work) {
-    std::exception_ptr thrown;
-    const std::function<void()> guarded = [&] {
-        try {
-            work();
-        } catch (...) {
-            thrown = std::current_exception();
-        }
-    };
     int error = raise_default_stack_size();
-    pthread_t thread;
-    if (error == 0)
-        error =
-            ::pthread_create(&thread, nullptr, call, const_cast<std::function<void()>*>(&guarded));
-    if (error != 0)
-        fail(Status::environment, "cannot start a thread with a stack of {} bytes: {}", kStackBytes,
-             ::strerror(error));
-    ::pthread_join(thread, nullptr);
-    if (thrown) std::rethrow_exception(thrown);
+    if (error == 0) {
+        try {
+            return std::async(std::launch::async, work).get();
+        } catch (const std::system_error& refused) {
+            error = refused.code().value();
+        }
+    }
+    fail(Status::environment, "cannot start a thread with a stack of {} bytes: {}", kStackBytes,
+         ::strerror(error));
 }
 
 }  // namespace
