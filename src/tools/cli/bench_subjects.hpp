@@ -309,29 +309,20 @@ class Delayed : public Subject {
 /// A local copy by rank 0, as a reference; the other ranks do nothing.
 class MemcpySubject : public BenchJob {
   public:
-    MemcpySubject(Team world, std::uint64_t bytes)
-        : BenchJob(world),
-          from_(bytes, BufferKind::reused),
-          to_(bytes, BufferKind::reused),
-          bytes_(bytes) {}
+    MemcpySubject(Team world, std::uint64_t bytes) : BenchJob(world), from_(bytes), to_(bytes) {}
 
     void prepare(std::uint64_t batch) {
-        to_.clear();
-        from_.fill([&](std::byte* start) {
-            std::memset(start, static_cast<int>(batch % 255 + 1), bytes_);
-        });
+        std::ranges::fill(to_, std::byte{});
+        std::ranges::fill(from_, static_cast<std::byte>(batch % 255 + 1));
     }
     void call() {
-        if (world_.rank() == 0) std::memcpy(to_.data(), from_.data(), bytes_);
+        if (world_.rank() == 0) std::memcpy(to_.data(), from_.data(), from_.size());
     }
-    [[nodiscard]] bool check(std::uint64_t) {
-        return world_.rank() != 0 || std::memcmp(to_.data(), from_.data(), bytes_) == 0;
-    }
+    [[nodiscard]] bool check(std::uint64_t) { return world_.rank() != 0 || to_ == from_; }
 
   private:
-    CallBuffer from_;
-    CallBuffer to_;
-    std::size_t bytes_;
+    std::vector<std::byte> from_;
+    std::vector<std::byte> to_;
 };
 
 }  // namespace weft::tools

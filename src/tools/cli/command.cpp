@@ -83,22 +83,12 @@ void add_json_flag(CLI::App& command, bool& json) {
     add_flag(command, "--json", json, "as one JSON object");
 }
 
-extern const char* const kCommit;  // defined in commit.cpp, which cmake/WriteCommit.cmake writes
-
-std::string build_commit() {
-    return kCommit;
-}
-
 const char* const kBuildCompiler = WEFT_COMPILER;
-
-std::string build_type() {
-    const std::string type = WEFT_BUILD_TYPE;
-    return type.empty() ? "no build type" : type;
-}
+const char* const kBuildType = sizeof WEFT_BUILD_TYPE > 1 ? WEFT_BUILD_TYPE : "no build type";
 
 std::string version_line() {
-    return fmt::format("weft {} (commit {}, {}, {})", WEFT_VERSION, build_commit(), kBuildCompiler,
-                       build_type());
+    return fmt::format("weft {} (commit {}, {}, {})", WEFT_VERSION, kCommit, kBuildCompiler,
+                       kBuildType);
 }
 
 int usable_processors() {

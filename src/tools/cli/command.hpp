@@ -67,10 +67,11 @@ template <class Arguments>
 
 void add_json_flag(CLI::App& command, bool& json);
 
-/// Returns the commit id of the sources, with -dirty if they were changed; "unknown" without one.
-[[nodiscard]] std::string build_commit();
+/// Commit id of the sources, with -dirty if they were changed; "unknown" without one. Defined in
+/// commit.cpp, which cmake/WriteCommit.cmake writes.
+extern const char* const kCommit;
 extern const char* const kBuildCompiler;  ///< "GNU 12.2.0"
-[[nodiscard]] std::string build_type();   ///< CMake's build type
+extern const char* const kBuildType;      ///< CMake's build type
 
 /// Returns "weft 0.1.0 (commit 1a2b3c4d5e, GNU 12.2.0, Release)".
 [[nodiscard]] std::string version_line();

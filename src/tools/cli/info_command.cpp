@@ -218,9 +218,9 @@ Json info_json(run::Runtime& runtime) {
     const run::Description facts = run::describe(job, runtime.settings(), true);
     Json info{{"versions",
                {{"weft", WEFT_VERSION},
-                {"commit", build_commit()},
+                {"commit", kCommit},
                 {"compiler", kBuildCompiler},
-                {"build", build_type()},
+                {"build", kBuildType},
                 {"libfabric", facts.survey ? facts.survey->version : ""},
                 {"pmix", link::pmix_version()},
                 {"hwloc", machine.reader_version}}},
