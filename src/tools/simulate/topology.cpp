@@ -2,6 +2,7 @@
 #include "tools/simulate/topology.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <limits>
 
@@ -21,18 +22,13 @@ base::Result<Topology> Topology::parse(std::string_view text, Time latency, Rank
     Topology topology(latency);
     const std::size_t colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
-    if (name == "two-level")
-        topology.structure_ = Structure::two_level;
-    else if (name == "fat-tree")
-        topology.structure_ = Structure::fat_tree;
-    else if (name == "dragonfly")
-        topology.structure_ = Structure::dragonfly;
-    else if (name == "torus")
-        topology.structure_ = Structure::torus;
-    else
+    constexpr std::array<std::string_view, 4> kNames{"two-level", "fat-tree", "dragonfly", "torus"};
+    const auto found = std::ranges::find(kNames, name);
+    if (found == kNames.end())
         return base::fail(Status::argument,
                           "unknown topology '{}'; expected two-level, fat-tree, dragonfly or torus",
                           name);
+    topology.structure_ = static_cast<Structure>(found - kNames.begin());
     if (colon != std::string_view::npos) {
         for (const std::string_view part : base::split_list(text.substr(colon + 1))) {
             const std::size_t equals = part.find('=');

@@ -42,7 +42,7 @@ class Topology {
     }
 
   private:
-    enum class Structure : std::uint8_t { uniform, two_level, fat_tree, dragonfly, torus };
+    enum class Structure : std::uint8_t { two_level, fat_tree, dragonfly, torus, uniform };
     enum class LinkKind : std::uint8_t { out, in, up, local, global, ring };
     /// Returns the number of a link. `a` and `b` (30 bits each) distinguish links of one kind.
     [[nodiscard]] static std::uint64_t link(LinkKind kind, std::uint64_t a, std::uint64_t b) {
