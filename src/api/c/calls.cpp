@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <numeric>
-#include <utility>
 
 #include "base/element_types.hpp"
 #include "collectives/collective_traits.hpp"

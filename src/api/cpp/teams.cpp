@@ -2,7 +2,6 @@
 // teams.cpp - user operations and teams of the C++ interface, and memory of teams.
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "api/cpp/links.hpp"

@@ -2,7 +2,6 @@
 #include "tools/launch/job_environment.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

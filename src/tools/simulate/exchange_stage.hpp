@@ -8,7 +8,6 @@
 //          of operands match plan/schedule/stage_steps.hpp.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "plan/schedule/stages.hpp"
