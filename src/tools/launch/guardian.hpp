@@ -38,8 +38,6 @@ class Guardian {
     /// Starts the helper, by fork(): this process must not have threads yet.
     explicit Guardian(const JobNames& job);
     ~Guardian();  ///< reports the end of the job, and waits until the helper has ended
-    Guardian(const Guardian&) = delete;
-    Guardian& operator=(const Guardian&) = delete;
 
     /// Adds a process group that is killed if the launcher dies.
     void watch(pid_t group) { send(group); }

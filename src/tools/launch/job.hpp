@@ -36,8 +36,6 @@ class LaunchedJob {
     explicit LaunchedJob(const JobOptions& options)
         : options_(options), spared_(children_of_this_process()) {}
     ~LaunchedJob();
-    LaunchedJob(const LaunchedJob&) = delete;
-    LaunchedJob& operator=(const LaunchedJob&) = delete;
 
     void start();
     /// Runs until all ranks have ended. Returns the exit status of the job.

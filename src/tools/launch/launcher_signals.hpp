@@ -37,8 +37,6 @@ class LauncherSignals {
     /// Restores the former mask and actions. SIGPIPE stays ignored, because the PMIx server runs
     /// until the process ends and may answer ranks that have ended.
     ~LauncherSignals();
-    LauncherSignals(const LauncherSignals&) = delete;
-    LauncherSignals& operator=(const LauncherSignals&) = delete;
 
     [[nodiscard]] int file() const { return file_.number(); }
     [[nodiscard]] const InheritedSignals& inherited() const { return inherited_; }

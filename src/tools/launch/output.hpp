@@ -27,8 +27,6 @@ class OutputWriter : public std::enable_shared_from_this<OutputWriter> {
   public:
     /// target: a file that must stay open. The first write() starts the thread.
     explicit OutputWriter(int target);
-    OutputWriter(const OutputWriter&) = delete;
-    OutputWriter& operator=(const OutputWriter&) = delete;
 
     /// Queues the text. If no thread can start, writes what fits now and drops the rest.
     void write(std::string_view text);

@@ -44,8 +44,6 @@ class PmixServer {
     /// Starts the server. It is never stopped: if clients have died during a call,
     /// PMIx_server_finalize() of PMIx 4.2.2 may wait forever for a lock of its ended thread.
     [[nodiscard]] static PmixServer* start(const JobOptions& job, const JobNames& names);
-    PmixServer(const PmixServer&) = delete;
-    PmixServer& operator=(const PmixServer&) = delete;
 
     /// Returns the variables ("NAME=value") with which a process joins as this rank.
     [[nodiscard]] const std::vector<std::string>& environment_of(Rank rank) const {
