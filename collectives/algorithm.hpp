@@ -33,6 +33,7 @@ using plan::as_u32;
 /// one group.
 enum class Placement : std::uint8_t { ordered, paper };
 
+struct Algorithm;
 struct KnownShapes;  // nodes/groups.hpp
 
 /// A call as one rank sees it. All members except `rank` are equal on all ranks.
@@ -56,10 +57,13 @@ struct GenerateRequest {
     /// Cache shared by requests that differ only in `rank`. May be null.
     KnownShapes* known_shapes = nullptr;
     bool repeats_blocks = false;  ///< as in plan::Program
-    /// Segments run one after the other (interleave.hpp): in a part of another program, or because
+    /// Segments run one after the other (interleave()): in a part of another program, or because
     /// put targets have no room for several.
     bool one_at_a_time = false;
     bool is_part = false;  ///< the program becomes a part of another one (plan/schedule/splice.hpp)
+    // Set by generate() and generate_stages() (registry.hpp):
+    const Algorithm* algorithm = nullptr;
+    const AlgorithmSpec* spec = nullptr;
 };
 
 /// Returns the layout of a request; a single node if none was given.
@@ -121,11 +125,9 @@ struct CandidateRequest {
 };
 
 /// Returns the program of the request's rank.
-using Generate =
-    std::function<base::Result<plan::Program>(const AlgorithmSpec&, const GenerateRequest&)>;
+using Generate = std::function<base::Result<plan::Program>(const GenerateRequest&)>;
 /// Returns the programs of all ranks as one value.
-using GenerateStages =
-    std::function<base::Result<plan::Stages>(const AlgorithmSpec&, const GenerateRequest&)>;
+using GenerateStages = std::function<base::Result<plan::Stages>(const GenerateRequest&)>;
 
 struct Algorithm {
     std::string_view collective;
@@ -159,18 +161,16 @@ struct Algorithm {
 };
 
 /// Returns a program without steps. It has no units if the call has no data.
-[[nodiscard]] inline plan::Program program_header(std::string_view collective,
-                                                  const AlgorithmSpec& spec,
-                                                  const GenerateRequest& request) {
-    const CollectiveTraits& traits = *find_collective(collective);
+[[nodiscard]] inline plan::Program program_header(const GenerateRequest& request) {
+    const CollectiveTraits& traits = *find_collective(request.algorithm->collective);
     plan::Program header;
-    header.collective = collective;
-    header.algorithm = print(spec);
+    header.collective = traits.name;
+    header.algorithm = print(*request.spec);
     header.rank = request.rank;
     header.size = request.size;
     if (traits.rooted()) header.root = request.root;
     if (traits.has_data() && request.elements == 0) header.units = 0;
-    header.synchronizing = traits.synchronizes();
+    header.synchronizing = request.algorithm->properties.synchronizing && header.units > 0;
     header.repeats_blocks = request.repeats_blocks;
     return header;
 }
@@ -180,21 +180,20 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
 
 /// Returns the number of pieces of the pipeline: the spec's `segments` (default 1) times the
 /// segments of the request. It may exceed the number of elements; then some pieces are empty.
-[[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const AlgorithmSpec& spec,
-                                                                   const GenerateRequest& request) {
+[[nodiscard]] inline base::Result<std::uint32_t> pipeline_segments(const GenerateRequest& request) {
     constexpr std::int64_t kMost = kSegmentsMax;
-    const std::int64_t given =
-        WEFT_TRY(number_parameter(spec, "segments", {.fallback = 1, .least = 1, .most = kMost}));
+    const std::int64_t given = WEFT_TRY(
+        number_parameter(*request.spec, "segments", {.fallback = 1, .least = 1, .most = kMost}));
     return as_u32(std::min(given * std::int64_t{request.segments}, kMost));
 }
 
 /// Returns the request for an algorithm that is a pipeline by design. Unless the spec gives
 /// `segments`, the buffer is cut into pieces of about 8 KiB, at most 64. Each piece is then cut
 /// into the request's segments.
-[[nodiscard]] inline GenerateRequest in_pieces(const AlgorithmSpec& spec, GenerateRequest request) {
+[[nodiscard]] inline GenerateRequest in_pieces(GenerateRequest request) {
     constexpr std::uint64_t kPieceBytes = 8192;
     constexpr std::uint64_t kPiecesMax = 64;
-    if (spec.find("segments") != nullptr) return request;
+    if (request.spec->find("segments") != nullptr) return request;
     const std::uint64_t pieces =
         request.elements / kPieceBytes * request.element_bytes +
         request.elements % kPieceBytes * request.element_bytes / kPieceBytes;
@@ -215,6 +214,9 @@ inline constexpr std::uint32_t kSegmentsMax = 1 << 20;
     return request.elements / static_cast<std::uint64_t>(request.size) * request.element_bytes;
 }
 
-inline constexpr std::string_view kSegmentsHelp = "pieces of the buffer that follow each other";
+inline constexpr Parameter kSegments{"segments", "1",
+                                     "pieces of the buffer that follow each other"};
+inline constexpr Parameter kTriedSegments{"segments", "1", kSegments.help, "3"};
+inline constexpr Parameter kSegmentsBySize{"segments", "by size", kSegments.help, "2,5"};
 
 }  // namespace weft::collectives

@@ -124,10 +124,12 @@ std::vector<AlgorithmSpec> candidate_specs(std::string_view collective, Candidat
 }
 
 bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
-                        const GenerateRequest& request) {
+                        GenerateRequest request) {
     const SpecParameter* const given = spec.find("segments");
     if (given == nullptr || spec.parameters.size() > 1 || !is_pipeline(algorithm)) return false;
-    return given->value == std::to_string(in_pieces({.name = spec.name}, request).segments);
+    const AlgorithmSpec plain{.name = spec.name};
+    request.spec = &plain;
+    return given->value == std::to_string(in_pieces(request).segments);
 }
 
 }  // namespace weft::collectives

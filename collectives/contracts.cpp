@@ -65,22 +65,20 @@ plan::Expectation expected_of(Contribution contribution, const Program& header,
 }
 
 plan::Contract contract_of(const CollectiveTraits& traits) {
-    return {
-        .collective = std::string(traits.name),
-        .block_per_rank = traits.blocks(),
-        .input = [&traits](const Program& header) { return units_of(traits.input, header); },
-        .output = [&traits](const Program& header) { return units_of(traits.output, header); },
-        .must_synchronize = traits.synchronizes(),
-        .expected =
-            [&traits](const Program& header) {
-                const UnitRange output = units_of(traits.output, header);
-                std::vector<plan::Expectation> list;
-                list.reserve(output.count);
-                for (std::uint32_t i = 0; i < output.count; ++i)
-                    list.push_back(expected_of(traits.contribution, header, output.first + i));
-                return list;
-            },
-    };
+    return {.collective = std::string(traits.name),
+            .block_per_rank = traits.blocks(),
+            .input = [&traits](const Program& header) { return units_of(traits.input, header); },
+            .output = [&traits](const Program& header) { return units_of(traits.output, header); },
+            .must_synchronize = traits.synchronizes(),
+            .expected =
+                [&traits](const Program& header) {
+                    const UnitRange output = units_of(traits.output, header);
+                    std::vector<plan::Expectation> list;
+                    list.reserve(output.count);
+                    for (std::uint32_t i = 0; i < output.count; ++i)
+                        list.push_back(expected_of(traits.contribution, header, output.first + i));
+                    return list;
+                }};
 }
 
 }  // namespace

@@ -7,14 +7,22 @@
 namespace weft::collectives {
 
 // Return the algorithm's entry for one of its collectives.
+[[nodiscard]] Algorithm bine(std::string_view collective);
+[[nodiscard]] Algorithm circulant(std::string_view collective);
+[[nodiscard]] Algorithm double_tree(std::string_view collective);
+[[nodiscard]] Algorithm flat(std::string_view collective);
 [[nodiscard]] Algorithm hierarchical(std::string_view collective);
 [[nodiscard]] Algorithm in_place(std::string_view collective);
+[[nodiscard]] Algorithm split_binary(std::string_view collective);
+[[nodiscard]] Algorithm swing(std::string_view collective);
 
-// Return the entry of the tree with this name, such as "binomial".
+// Return the entry with this name, such as "binomial" or "linear".
 [[nodiscard]] Algorithm broadcast_tree(std::string_view name);
 [[nodiscard]] Algorithm reduce_tree(std::string_view name);
 [[nodiscard]] Algorithm gather_tree(std::string_view name);
 [[nodiscard]] Algorithm scatter_tree(std::string_view name);
+[[nodiscard]] Algorithm scan_prefix(std::string_view name);
+[[nodiscard]] Algorithm exscan_prefix(std::string_view name);
 
 [[nodiscard]] Algorithm barrier_central();
 [[nodiscard]] Algorithm barrier_dissemination();
@@ -22,17 +30,12 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm barrier_multiplying();
 [[nodiscard]] Algorithm barrier_tree();
 
-[[nodiscard]] Algorithm broadcast_bine();
-[[nodiscard]] Algorithm broadcast_circulant();
-[[nodiscard]] Algorithm broadcast_double_tree();
 [[nodiscard]] Algorithm broadcast_scatter_allgather();
-[[nodiscard]] Algorithm broadcast_split_binary();
 
 [[nodiscard]] Algorithm allreduce_binary_blocks();
 [[nodiscard]] Algorithm allreduce_butterfly();
 [[nodiscard]] Algorithm allreduce_census();
 [[nodiscard]] Algorithm allreduce_chain();
-[[nodiscard]] Algorithm allreduce_double_tree();
 [[nodiscard]] Algorithm allreduce_dual_root();
 [[nodiscard]] Algorithm allreduce_elimination();
 [[nodiscard]] Algorithm allreduce_generalized();
@@ -46,22 +49,14 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allreduce_recursive_doubling();
 [[nodiscard]] Algorithm allreduce_reduce_broadcast();
 [[nodiscard]] Algorithm allreduce_ring();
-[[nodiscard]] Algorithm allreduce_swing();
 
 [[nodiscard]] Algorithm reduce_binary_blocks();
-[[nodiscard]] Algorithm reduce_bine();
-[[nodiscard]] Algorithm reduce_circulant();
-[[nodiscard]] Algorithm reduce_double_tree();
-[[nodiscard]] Algorithm reduce_flat();
 [[nodiscard]] Algorithm reduce_halving_doubling();
 [[nodiscard]] Algorithm reduce_pairwise_ring();
 [[nodiscard]] Algorithm reduce_ring();
-[[nodiscard]] Algorithm reduce_split_binary();
 
-[[nodiscard]] Algorithm gather_flat();
 [[nodiscard]] Algorithm gather_multi_object();
 
-[[nodiscard]] Algorithm scatter_flat();
 [[nodiscard]] Algorithm scatter_multi_object();
 
 [[nodiscard]] Algorithm allgather_bruck();
@@ -71,25 +66,15 @@ namespace weft::collectives {
 [[nodiscard]] Algorithm allgather_multi_object_ring();
 [[nodiscard]] Algorithm allgather_recursive_doubling();
 [[nodiscard]] Algorithm allgather_ring();
-[[nodiscard]] Algorithm allgather_swing();
 
 [[nodiscard]] Algorithm alltoall_bruck();
 [[nodiscard]] Algorithm alltoall_direct();
 
-[[nodiscard]] Algorithm reduce_scatter_circulant();
 [[nodiscard]] Algorithm reduce_scatter_halving();
 [[nodiscard]] Algorithm reduce_scatter_pairwise();
 [[nodiscard]] Algorithm reduce_scatter_recursive_halving();
 [[nodiscard]] Algorithm reduce_scatter_ring();
-[[nodiscard]] Algorithm reduce_scatter_swing();
 
-[[nodiscard]] Algorithm scan_doubling_123();
-[[nodiscard]] Algorithm scan_linear();
 [[nodiscard]] Algorithm scan_mapped_linear();
-[[nodiscard]] Algorithm scan_recursive_doubling();
-
-[[nodiscard]] Algorithm exscan_doubling_123();
-[[nodiscard]] Algorithm exscan_linear();
-[[nodiscard]] Algorithm exscan_recursive_doubling();
 
 }  // namespace weft::collectives

@@ -31,19 +31,19 @@ std::vector<Algorithm> list_algorithms() {
         broadcast_tree("kary"),
         broadcast_tree("knomial"),
         broadcast_tree("logp-optimal"),
-        broadcast_split_binary(),
+        split_binary("broadcast"),
         broadcast_tree("chain"),
         broadcast_tree("pipelined-binary"),
-        broadcast_double_tree(),
+        double_tree("broadcast"),
         broadcast_scatter_allgather(),
-        broadcast_circulant(),
-        broadcast_bine(),
+        circulant("broadcast"),
+        bine("broadcast"),
         in_place("broadcast"),
         hierarchical("broadcast"),
         allreduce_multiplying(),
         allreduce_recursive_doubling(),
         allreduce_elimination(),
-        allreduce_double_tree(),
+        double_tree("allreduce"),
         allreduce_halving_doubling(),
         allreduce_binary_blocks(),
         allreduce_halving(),
@@ -56,29 +56,29 @@ std::vector<Algorithm> list_algorithms() {
         allreduce_pipelined_binary(),
         allreduce_dual_root(),
         allreduce_census(),
-        allreduce_swing(),
+        swing("allreduce"),
         in_place("allreduce"),
         hierarchical("allreduce"),
         allreduce_multi_object_small(),
         allreduce_multi_object_large(),
-        reduce_flat(),
+        flat("reduce"),
         reduce_tree("kary"),
         reduce_tree("binomial"),
         reduce_tree("knomial"),
         reduce_tree("logp-optimal"),
         reduce_tree("chain"),
         reduce_tree("pipelined-binary"),
-        reduce_split_binary(),
-        reduce_double_tree(),
+        split_binary("reduce"),
+        double_tree("reduce"),
         reduce_halving_doubling(),
         reduce_binary_blocks(),
         reduce_ring(),
         reduce_pairwise_ring(),
-        reduce_circulant(),
-        reduce_bine(),
+        circulant("reduce"),
+        bine("reduce"),
         in_place("reduce"),
         hierarchical("reduce"),
-        gather_flat(),
+        flat("gather"),
         gather_tree("binomial"),
         gather_tree("kary"),
         gather_tree("chain"),
@@ -87,7 +87,7 @@ std::vector<Algorithm> list_algorithms() {
         in_place("gather"),
         hierarchical("gather"),
         gather_multi_object(),
-        scatter_flat(),
+        flat("scatter"),
         scatter_tree("binomial"),
         scatter_tree("kary"),
         scatter_tree("chain"),
@@ -101,7 +101,7 @@ std::vector<Algorithm> list_algorithms() {
         allgather_recursive_doubling(),
         allgather_bruck(),
         allgather_gather_broadcast(),
-        allgather_swing(),
+        swing("allgather"),
         in_place("allgather"),
         hierarchical("allgather"),
         allgather_multi_object_bruck(),
@@ -114,19 +114,19 @@ std::vector<Algorithm> list_algorithms() {
         reduce_scatter_recursive_halving(),
         reduce_scatter_halving(),
         reduce_scatter_ring(),
-        reduce_scatter_circulant(),
-        reduce_scatter_swing(),
+        circulant("reduce_scatter"),
+        swing("reduce_scatter"),
         in_place("reduce_scatter"),
         hierarchical("reduce_scatter"),
-        scan_linear(),
-        scan_recursive_doubling(),
-        scan_doubling_123(),
+        scan_prefix("linear"),
+        scan_prefix("recursive-doubling"),
+        scan_prefix("doubling-123"),
         in_place("scan"),
         scan_mapped_linear(),
         hierarchical("scan"),
-        exscan_linear(),
-        exscan_recursive_doubling(),
-        exscan_doubling_123(),
+        exscan_prefix("linear"),
+        exscan_prefix("recursive-doubling"),
+        exscan_prefix("doubling-123"),
         in_place("exscan"),
         hierarchical("exscan"),
     };
@@ -250,33 +250,33 @@ base::Result<const Algorithm*> find_algorithm(std::string_view collective,
 
 namespace {
 
-/// Returns the algorithm that a spec names, or a failure if it does not support the request.
-base::Result<const Algorithm*> find_usable(std::string_view collective, const AlgorithmSpec& spec,
-                                           const GenerateRequest& request) {
-    base::Result<const Algorithm*> found = find_algorithm(collective, spec);
-    if (!found) return found;
-    WEFT_TRY(check_request(**found, request));
-    WEFT_TRY(check_parameters(**found, spec));
+/// Adds the algorithm that a spec names to a request. Fails if it does not support the request.
+base::Result<const Algorithm*> add_algorithm(std::string_view collective, const AlgorithmSpec& spec,
+                                             GenerateRequest& request) {
+    const Algorithm* const found = WEFT_TRY(find_algorithm(collective, spec));
+    WEFT_TRY(check_request(*found, request));
+    WEFT_TRY(check_parameters(*found, spec));
+    request.algorithm = found;
+    request.spec = &spec;
     return found;
 }
 
 }  // namespace
 
 base::Result<plan::Program> generate(std::string_view collective, const AlgorithmSpec& spec,
-                                     const GenerateRequest& request) {
-    const Algorithm* const found = WEFT_TRY(find_usable(collective, spec, request));
-    plan::Program program =
-        found->generate != nullptr
-            ? WEFT_TRY(found->generate(spec, request))
-            : plan::program_of(WEFT_TRY(found->stages(spec, request)), request.rank);
+                                     GenerateRequest request) {
+    const Algorithm* const found = WEFT_TRY(add_algorithm(collective, spec, request));
+    plan::Program program = found->generate != nullptr
+                                ? WEFT_TRY(found->generate(request))
+                                : plan::program_of(WEFT_TRY(found->stages(request)), request.rank);
     if (program.units > 0 && !request.counts.empty()) program.set_counts(request.counts);
     return program;
 }
 
 base::Result<plan::Stages> generate_stages(std::string_view collective, const AlgorithmSpec& spec,
-                                           const GenerateRequest& request) {
-    const Algorithm* const found = WEFT_TRY(find_usable(collective, spec, request));
-    if (found->stages != nullptr) return found->stages(spec, request);
+                                           GenerateRequest request) {
+    const Algorithm* const found = WEFT_TRY(add_algorithm(collective, spec, request));
+    if (found->stages != nullptr) return found->stages(request);
     return base::fail(Status::unsupported, "{} {} has no form in stages", collective, found->name);
 }
 

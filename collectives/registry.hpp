@@ -55,7 +55,7 @@ namespace weft::collectives {
 /// Returns true if `segments`, the spec's only parameter, is the default for this request, so that
 /// the plain name gives equal programs.
 [[nodiscard]] bool repeats_plain_name(const Algorithm& algorithm, const AlgorithmSpec& spec,
-                                      const GenerateRequest& request);
+                                      GenerateRequest request);
 
 /// Returns the algorithm that a spec names, or a failure that lists the known ones.
 [[nodiscard]] base::Result<const Algorithm*> find_algorithm(std::string_view collective,
@@ -68,12 +68,12 @@ namespace weft::collectives {
 /// Returns the program of rank request.rank.
 [[nodiscard]] base::Result<plan::Program> generate(std::string_view collective,
                                                    const AlgorithmSpec& spec,
-                                                   const GenerateRequest& request);
+                                                   GenerateRequest request);
 
 /// Returns the programs of all ranks as one value, or Status::unsupported if the algorithm has
 /// no such form.
 [[nodiscard]] base::Result<plan::Stages> generate_stages(std::string_view collective,
                                                          const AlgorithmSpec& spec,
-                                                         const GenerateRequest& request);
+                                                         GenerateRequest request);
 
 }  // namespace weft::collectives

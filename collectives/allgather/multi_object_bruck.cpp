@@ -31,14 +31,7 @@ class NodeBruck {
   public:
     NodeBruck(BlockWriter& writer, const GenerateRequest& request, Rank radix,
               LocalTransfer transfer)
-        : writer_(writer),
-          request_(request),
-          here_(request),
-          radix_(radix),
-          in_place_(transfer == LocalTransfer::in_place),
-          most_(as_u32(here_.layout.most())),
-          first_(in_place_ ? as_u32(request.size) + most_ : most_),
-          peers_(writer.builder(), here_, transfer, as_u32(request.size)) {}
+        : writer_(writer), request_(request), radix_(radix), transfer_(transfer) {}
 
     void write() {
         const auto own = as_u32(here_.rank);  // also the put number of this rank's exposed block
@@ -166,12 +159,14 @@ class NodeBruck {
 
     BlockWriter& writer_;
     const GenerateRequest& request_;
-    NodePosition here_;
     Rank radix_;
-    bool in_place_;
-    std::uint32_t most_;   ///< ranks of the largest node
-    std::uint32_t first_;  ///< first put number of the rounds
-    LocalPeers peers_;
+    LocalTransfer transfer_;
+    NodePosition here_{request_};
+    bool in_place_ = transfer_ == LocalTransfer::in_place;
+    std::uint32_t most_ = as_u32(here_.layout.most());  ///< ranks of the largest node
+    /// First put number of the rounds.
+    std::uint32_t first_ = in_place_ ? as_u32(request_.size) + most_ : most_;
+    LocalPeers peers_{writer_.builder(), here_, transfer_, as_u32(request_.size)};
 };
 
 /// Returns the bytes of the largest payload from a port to its local peers: the blocks of the
@@ -183,16 +178,14 @@ std::uint64_t shared_bytes(const GenerateRequest& request, const plan::Layout& l
     return std::max(1U, ranks_at_most(layout, most)) * block_bytes(request);
 }
 
-base::Result<plan::Program> generate_bruck(const AlgorithmSpec& spec,
-                                           const GenerateRequest& request) {
+base::Result<plan::Program> generate_bruck(const GenerateRequest& request) {
     const plan::Layout layout = layout_of(request);
-    const auto radix = static_cast<Rank>(WEFT_TRY(radix_of_nodes(spec, layout)));
+    const auto radix = static_cast<Rank>(WEFT_TRY(radix_of_nodes(*request.spec, layout)));
     const LocalTransfer transfer =
-        WEFT_TRY(local_transfer(spec, shared_bytes(request, layout, radix)));
-    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             [&](BlockWriter& writer, const GenerateRequest&) {
-                                 NodeBruck(writer, request, radix, transfer).write();
-                             });
+        WEFT_TRY(local_transfer(*request.spec, shared_bytes(request, layout, radix)));
+    return program_by_blocks({}, request, [&](BlockWriter& writer, const GenerateRequest&) {
+        NodeBruck(writer, request, radix, transfer).write();
+    });
 }
 
 }  // namespace
@@ -208,14 +201,13 @@ Algorithm allgather_multi_object_bruck() {
               "factor by which the nodes whose blocks a node has grow each round, at most one more "
               "than the ranks of the smallest node",
               "2"},
-             {"segments", "1", kSegmentsHelp},
+             kSegments,
              kNearParameter},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,
                        .for_nodes = true},
-        .generate = &generate_bruck,
-    };
+        .generate = &generate_bruck};
 }
 
 }  // namespace weft::collectives

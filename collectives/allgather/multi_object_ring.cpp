@@ -27,13 +27,7 @@ namespace {
 class NodeRingAllgather {
   public:
     NodeRingAllgather(BlockWriter& writer, const GenerateRequest& request, LocalTransfer transfer)
-        : writer_(writer),
-          here_(request),
-          in_place_(transfer == LocalTransfer::in_place),
-          ring_(writer, here_, transfer, 0),
-          size_(as_u32(request.size)),
-          most_(as_u32(here_.layout.most())),
-          read_signals_(writer.builder(), here_, transfer, size_ + most_) {
+        : writer_(writer), here_(request), transfer_(transfer), size_(as_u32(request.size)) {
         writer_->reserve_steps(4 * static_cast<std::size_t>(request.size));
     }
 
@@ -130,37 +124,36 @@ class NodeRingAllgather {
 
     BlockWriter& writer_;
     NodePosition here_;
-    bool in_place_;
-    NodeRing ring_;
+    LocalTransfer transfer_;
     std::uint32_t size_;
-    std::uint32_t most_;       ///< ranks of the largest node
-    LocalPeers read_signals_;  ///< signals that a port has read the block of a rank without a ring
+    bool in_place_ = transfer_ == LocalTransfer::in_place;
+    NodeRing ring_{writer_, here_, transfer_, 0};
+    std::uint32_t most_ = as_u32(here_.layout.most());  ///< ranks of the largest node
+    /// Signals that a port has read the block of a rank without a ring.
+    LocalPeers read_signals_{writer_.builder(), here_, transfer_, size_ + most_};
 };
 
-base::Result<plan::Program> generate_ring(const AlgorithmSpec& spec,
-                                          const GenerateRequest& request) {
-    const LocalTransfer transfer = WEFT_TRY(local_transfer(spec, block_bytes(request)));
-    return program_by_blocks({.collective = "allgather", .synchronizing = true}, spec, request,
-                             [&](BlockWriter& writer, const GenerateRequest&) {
-                                 NodeRingAllgather(writer, request, transfer).write();
-                             });
+base::Result<LocalTransfer> read_transfer(const GenerateRequest& request) {
+    return local_transfer(*request.spec, block_bytes(request));
+}
+
+void write_ring(BlockWriter& writer, const GenerateRequest& request, LocalTransfer transfer) {
+    NodeRingAllgather(writer, request, transfer).write();
 }
 
 }  // namespace
 
 Algorithm allgather_multi_object_ring() {
-    return {
-        .collective = "allgather",
-        .name = "multi-object-ring",
-        .summary = "a ring of nodes for each rank of a node, which shares passing blocks",
-        .source = "Huang et al., PiP-MColl, section III-B1",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kNearParameter},
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = true,
-                       .for_nodes = true},
-        .generate = &generate_ring,
-    };
+    return {.collective = "allgather",
+            .name = "multi-object-ring",
+            .summary = "a ring of nodes for each rank of a node, which shares passing blocks",
+            .source = "Huang et al., PiP-MColl, section III-B1",
+            .parameters = {kTriedSegments, kNearParameter},
+            .properties = {.ordered = true,
+                           .bit_identical = true,
+                           .synchronizing = true,
+                           .for_nodes = true},
+            .generate = by_blocks({}, read_transfer, write_ring)};
 }
 
 }  // namespace weft::collectives

@@ -25,9 +25,9 @@ namespace {
 
 constexpr std::int64_t kDefaultRadix = 4;
 
-void write(BlockWriter& writer, const GenerateRequest& request,
-           const std::vector<CensusRound>& rounds) {
+void write(BlockWriter& writer, const GenerateRequest& request, Rank radix) {
     const auto [rank, size] = std::pair{request.rank, request.size};
+    const std::vector<CensusRound> rounds = census_rounds(size, radix);
     CensusSums sums(writer, writer.input(0));
     std::uint32_t first = 0;
     for (const CensusRound& round : rounds) {
@@ -46,15 +46,6 @@ void write(BlockWriter& writer, const GenerateRequest& request,
             sums.add(round, received);
     }
     if (sums.result().buffer != plan::Buffer::output) writer->copy(writer.output(0), sums.result());
-}
-
-base::Result<plan::Program> generate_census(const AlgorithmSpec& spec,
-                                            const GenerateRequest& request) {
-    const Rank k = WEFT_TRY(radix_parameter(spec, kDefaultRadix, 2));
-    return program_by_blocks({.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec,
-                             request, [&](BlockWriter& writer, const GenerateRequest&) {
-                                 write(writer, request, census_rounds(request.size, k));
-                             });
 }
 
 /// Returns the spec with the cheapest radix in the model of notation/optimum.hpp.
@@ -81,16 +72,14 @@ Algorithm allreduce_census() {
         .summary = "partial sums go over k - 1 distances each round, the same ones on all ranks",
         .source = "Bar-Noy, Kipnis and Schieber, Optimal computation of census functions",
         .parameters = {{"k", "4", "factor by which the combined ranks grow each round", "2,3,7"},
-                       {"segments", "1", kSegmentsHelp, "3"}},
+                       kTriedSegments},
         .properties = {.synchronizing = true},
-        .generate = &generate_census,
+        .generate = by_blocks({.blocks = 1}, read_radix(kDefaultRadix, 2), write),
         .variants = &variants,
-        .same_bits =
-            [](const AlgorithmSpec& spec, const plan::Layout& layout) {
-                const base::Result<Rank> k = radix_parameter(spec, kDefaultRadix, 2);
-                return k.ok() && layout.size() <= *k;
-            },
-    };
+        .same_bits = [](const AlgorithmSpec& spec, const plan::Layout& layout) {
+            const base::Result<Rank> k = radix_parameter(spec, kDefaultRadix, 2);
+            return k.ok() && layout.size() <= *k;
+        }};
 }
 
 }  // namespace weft::collectives

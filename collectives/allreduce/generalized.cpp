@@ -373,18 +373,16 @@ base::Result<std::vector<Axis>> parse_group(const AlgorithmSpec& spec, Rank size
     }
 }
 
-base::Result<plan::Program> generate_generalized(const AlgorithmSpec& spec,
-                                                 const GenerateRequest& request) {
+base::Result<plan::Program> generate_generalized(const GenerateRequest& request) {
+    const AlgorithmSpec& spec = *request.spec;
     std::vector<Axis> axes = WEFT_TRY(parse_group(spec, request.size));
     std::int64_t steps = 0;
     for (const Axis& axis : axes) steps += std::bit_width(axis.size - 1);
     const auto left_out =
         WEFT_TRY(number_parameter(spec, "r", {.fallback = 0, .least = 0, .most = steps}));
     return program_by_blocks(
-        {.collective = "allreduce",
-         .lane_depth = left_out == 0 ? 1U : BlockWriter::kDepth,
-         .synchronizing = true},
-        spec, request, [&](BlockWriter& writer, const GenerateRequest&) {
+        {.lane_depth = left_out == 0 ? 1U : BlockWriter::kDepth}, request,
+        [&](BlockWriter& writer, const GenerateRequest&) {
             Generalized(writer, request.rank, std::move(axes), as_u32(left_out)).write();
         });
 }
@@ -430,12 +428,11 @@ Algorithm allreduce_generalized() {
         .parameters = {{"r", "0", "steps of the distribution that are left out", "1,2,3"},
                        {"group", "n", "factors whose product is n, nearest ranks first; or primes",
                         "2x2,2x2x2,4x2,3x3,5x1"},
-                       {"segments", "1", kSegmentsHelp, "3"}},
+                       kTriedSegments},
         .properties = {.synchronizing = true},
         .generate = &generate_generalized,
         .variants = &generalized_variants,
-        .same_bits = &leaves_nothing_out,
-    };
+        .same_bits = &leaves_nothing_out};
 }
 
 }  // namespace weft::collectives

@@ -122,19 +122,7 @@ class NodeChunksAllreduce {
     /// `inputs` and `results` say how local peers get a rank's input, and finished data.
     NodeChunksAllreduce(BlockWriter& writer, const GenerateRequest& request, const Chunks& chunks,
                         LocalTransfer inputs, LocalTransfer results)
-        : writer_(writer),
-          here_(request),
-          chunks_(chunks),
-          exposes_input_(inputs == LocalTransfer::in_place),
-          in_place_(results == LocalTransfer::in_place),
-          nodes_(as_u32(here_.nodes)),
-          own_node_(as_u32(here_.node)),
-          ports_(as_u32(here_.ports)),
-          most_(as_u32(here_.layout.most())),
-          first_block_(most_ + nodes_),
-          first_done_(first_block_ + ports_ * nodes_),
-          ring_(writer, here_, results, first_block_),
-          peers_(writer.builder(), here_, results, first_done_) {}
+        : writer_(writer), here_(request), chunks_(chunks), inputs_(inputs), results_(results) {}
 
     void write() {
         // A second lane of a port copies the blocks of other ports while its ring continues.
@@ -293,16 +281,18 @@ class NodeChunksAllreduce {
     BlockWriter& writer_;
     NodePosition here_;
     const Chunks& chunks_;
-    bool exposes_input_;
-    bool in_place_;  ///< finished data is exposed
-    std::uint32_t nodes_;
-    std::uint32_t own_node_;
-    std::uint32_t ports_;
-    std::uint32_t most_;         ///< ranks of the largest node
-    std::uint32_t first_block_;  ///< put number of block 0 in the ring
-    std::uint32_t first_done_;   ///< first number of done signals
-    NodeRing ring_;
-    LocalPeers peers_;
+    LocalTransfer inputs_;
+    LocalTransfer results_;
+    bool exposes_input_ = inputs_ == LocalTransfer::in_place;
+    bool in_place_ = results_ == LocalTransfer::in_place;  ///< finished data is exposed
+    std::uint32_t nodes_ = as_u32(here_.nodes);
+    std::uint32_t own_node_ = as_u32(here_.node);
+    std::uint32_t ports_ = as_u32(here_.ports);
+    std::uint32_t most_ = as_u32(here_.layout.most());  ///< ranks of the largest node
+    std::uint32_t first_block_ = most_ + nodes_;        ///< put number of block 0 in the ring
+    std::uint32_t first_done_ = first_block_ + ports_ * nodes_;  ///< first number of done signals
+    NodeRing ring_{writer_, here_, results_, first_block_};
+    LocalPeers peers_{writer_.builder(), here_, results_, first_done_};
 };
 
 /// Returns the methods by which local peers get inputs and finished data.
@@ -321,8 +311,8 @@ base::Result<std::pair<LocalTransfer, LocalTransfer>> transfers(const AlgorithmS
                      WEFT_TRY(local_transfer(spec, part * request.element_bytes))};
 }
 
-base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
-                                           const GenerateRequest& request) {
+base::Result<plan::Program> generate_large(const GenerateRequest& request) {
+    const AlgorithmSpec& spec = *request.spec;
     const plan::Layout layout = layout_of(request);
     if (request.ordered && !layout.contiguous())
         return base::fail(Status::argument,
@@ -342,11 +332,7 @@ base::Result<plan::Program> generate_large(const AlgorithmSpec& spec,
     const Chunks chunks(as_u32(layout.nodes()), as_u32(ports), as_u32(parts));
     const auto [inputs, results] = WEFT_TRY(transfers(spec, request, chunks, layout));
     return program_by_blocks(
-        {.collective = "allreduce",
-         .blocks = as_u32(layout.nodes() * layout.least()),
-         .lane_depth = 1,
-         .synchronizing = true},
-        spec, request,
+        {.blocks = as_u32(layout.nodes() * layout.least()), .lane_depth = 1}, request,
         [&, inputs = inputs, results = results](BlockWriter& writer, const GenerateRequest&) {
             NodeChunksAllreduce(writer, request, chunks, inputs, results).write();
         });
@@ -364,14 +350,13 @@ Algorithm allreduce_multi_object_large() {
                         "parts of a node's chunk, each served by another rank of the node; "
                         "default: one for each 256 bytes, or for each rank if the nodes are fewer",
                         "2"},
-                       {"segments", "1", kSegmentsHelp, "3"},
+                       kTriedSegments,
                        kNearParameter},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,
                        .for_nodes = true},
-        .generate = &generate_large,
-    };
+        .generate = &generate_large};
 }
 
 }  // namespace weft::collectives

@@ -54,10 +54,9 @@ base::Result<std::vector<std::int64_t>> radices_of(const AlgorithmSpec& spec, Ra
     return radices;
 }
 
-base::Result<plan::Stages> dissemination_stages(const AlgorithmSpec& spec,
-                                                const GenerateRequest& request) {
-    const auto radices = WEFT_TRY(radices_of(spec, request.size));
-    plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
+base::Result<plan::Stages> dissemination_stages(const GenerateRequest& request) {
+    const auto radices = WEFT_TRY(radices_of(*request.spec, request.size));
+    plan::Stages stages = plan::begin_stages(program_header(request));
     std::int64_t reach = 1;
     for (const std::int64_t radix : radices) {
         if (reach >= request.size) break;
@@ -85,17 +84,15 @@ std::vector<std::string> dissemination_variants(const CandidateRequest& request)
 }  // namespace
 
 Algorithm barrier_dissemination() {
-    return {
-        .collective = "barrier",
-        .name = "dissemination",
-        .summary = "k signals a round, ceil(log n) rounds in base k + 1",
-        .source = "Hoefler et al., n-way dissemination",
-        .parameters = {{"k", "1", "signals a round; n - 1 gives one round"},
-                       {"rounds", "(k)", "radices of the rounds instead, as in (a3,a2)"}},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .stages = &dissemination_stages,
-        .variants = &dissemination_variants,
-    };
+    return {.collective = "barrier",
+            .name = "dissemination",
+            .summary = "k signals a round, ceil(log n) rounds in base k + 1",
+            .source = "Hoefler et al., n-way dissemination",
+            .parameters = {{"k", "1", "signals a round; n - 1 gives one round"},
+                           {"rounds", "(k)", "radices of the rounds instead, as in (a3,a2)"}},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .stages = &dissemination_stages,
+            .variants = &dissemination_variants};
 }
 
 }  // namespace weft::collectives

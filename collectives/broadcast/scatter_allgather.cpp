@@ -88,15 +88,13 @@ void write(BlockWriter& writer, const GenerateRequest& request, Delivery into) {
 }  // namespace
 
 Algorithm broadcast_scatter_allgather() {
-    return {
-        .collective = "broadcast",
-        .name = "scatter-allgather",
-        .summary = "blocks are scattered along a binomial tree, then passed around a ring",
-        .source = "van de Geijn; Thakur, Rabenseifner and Gropp, section 4.3",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = by_blocks({.collective = "broadcast", .synchronizing = true}, write),
-    };
+    return {.collective = "broadcast",
+            .name = "scatter-allgather",
+            .summary = "blocks are scattered along a binomial tree, then passed around a ring",
+            .source = "van de Geijn; Thakur, Rabenseifner and Gropp, section 4.3",
+            .parameters = {kTriedSegments, kIntoParameter},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({}, write)};
 }
 
 }  // namespace weft::collectives

@@ -5,26 +5,24 @@
 //          order, the largest block first. Each block does recursive halving. Then, from the
 //          smallest block on, every rank sends its range to the ranks of the next larger block that
 //          have parts of it. The largest block ends up with the result.
-//          allreduce: the result returns the same way, from each block to the next smaller one.
-//          Then each block does recursive doubling.
+//          allreduce: the result returns the same way. Then each block does recursive doubling.
 //          reduce: the ranks of the largest block gather the result at the root. If the root is in
 //          another block, the root runs rank 0's steps of the gather, and rank 0 puts its part to
 //          the root.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.6.
 // Rounds   2 floor(log2 n): smaller blocks send their results while larger ones still halve.
 // Bytes    For a buffer of m bytes, in a block of 2^a ranks: a rank reduces m (1 - 1/2^a), and
-//          m/2^a from the smaller block. allreduce: it sends 2m (1 - 1/2^a), m/2^a to the next
-//          larger block, and m/2^a to the next smaller one, if there are such blocks. reduce: it
-//          sends m (1 - 1/2^a), and m/2^a to the next larger block. In the largest block a rank
-//          that is done in step k of the gather sends m / 2^(k+1). Rank 0 also sends its m/2^a to a
-//          root in another block.
+//          m/2^a from the smaller block. allreduce: it sends 2m (1 - 1/2^a), and m/2^a to the next
+//          larger and to the next smaller block, if there are such blocks. reduce: it sends
+//          m (1 - 1/2^a), and m/2^a to the next larger block. In the largest block a rank that is
+//          done in step k of the gather sends m / 2^(k+1). Rank 0 also sends its m/2^a to a root in
+//          another block.
 // Memory   Slots for about 2m. allreduce: also for the results that return from a block of 2^b
 //          ranks to one of 2^a ranks, 2^(b-a) parts of m/2^b. reduce: a scratch buffer on all ranks
 //          but the root; with segments two copies of slots, and a credit for each part from smaller
 //          blocks.
 // Good for Long buffers if n is no power of two and consecutive exponents of its sum are close.
-// Holds    Blocks are reduced in rank order and once each, so results are bit-identical. When a
-//          rank of the largest block has the result, all ranks have entered. A reduce is
+// Holds    When a rank of the largest block has the result, all ranks have entered. A reduce is
 //          synchronizing if n is a power of two; otherwise ranks of smaller blocks complete early.
 #include <algorithm>
 #include <optional>

@@ -166,56 +166,48 @@ void write_broadcast(BlockWriter& writer, const GenerateRequest& request) {
 }
 void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     const auto place = bine_place({request.rank, request.size, request.root});
-    if (place.parent == plan::kNoRank) {
-        combine_up(writer, place, writer.output(0));
-    } else if (place.children.empty()) {
-        send_up(writer, place, writer.input(0));
-    } else {
-        combine_up(writer, place, writer.scratch(0, 0));
-        send_up(writer, place, writer.scratch(0, 0));
-    }
+    reduce_up(writer, place, {.credit = place.children_max});
     writer->reserve_capacities(0, place.children_max, 1);
     writer.reserve_credits(place.children_max, request.size > 1 ? 1 : 0);
 }
 
-Algorithm entry(BlockCall call, std::string_view name, std::string_view summary,
-                void (*write)(BlockWriter&, const GenerateRequest&)) {
-    const Collective collective = find_collective(call.collective)->collective;
-    return {.collective = call.collective,
-            .name = name,
-            .summary = summary,
-            .source = name == "swing" ? "De Sensi et al., Swing" : "De Sensi et al., Bine trees",
-            .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-            .properties = {.ordered = collective == Collective::broadcast ||
-                                      collective == Collective::allgather,
-                           .bit_identical = true,
-                           .synchronizing = call.synchronizing,
-                           .power_of_two = true},
-            .generate = by_blocks(call, write)};
-}
-
 }  // namespace
 
-Algorithm broadcast_bine() {
-    return entry({.collective = "broadcast", .blocks = 1, .one_stage = true}, "bine",
-                 "along a tree over distances 1, 1, 3, 5, 11, ..", write_broadcast);
+Algorithm bine(std::string_view collective) {
+    const bool reduces = collective == "reduce";
+    return {.collective = collective,
+            .name = "bine",
+            .summary = "along a tree over distances 1, 1, 3, 5, 11, ..",
+            .source = "De Sensi et al., Bine trees",
+            .parameters = {kTriedSegments},
+            .properties = {.ordered = !reduces, .bit_identical = true, .power_of_two = true},
+            .generate = by_blocks({.blocks = 1, .one_stage = true},
+                                  reduces ? write_reduce : write_broadcast)};
 }
-Algorithm reduce_bine() {
-    return entry({.collective = "reduce", .blocks = 1, .one_stage = true}, "bine",
-                 "along a tree over distances 1, 1, 3, 5, 11, ..", write_reduce);
-}
-Algorithm allreduce_swing() {
-    return entry({.collective = "allreduce", .synchronizing = true}, "swing",
-                 "blocks are reduced and distributed over distances 1, 1, 3, 5, 11, ..",
-                 write_allreduce);
-}
-Algorithm allgather_swing() {
-    return entry({.collective = "allgather", .synchronizing = true}, "swing",
-                 "blocks are exchanged over distances 1, 1, 3, 5, 11, ..", write_allgather);
-}
-Algorithm reduce_scatter_swing() {
-    return entry({.collective = "reduce_scatter", .synchronizing = true}, "swing",
-                 "blocks are reduced over distances 1, 1, 3, 5, 11, ..", write_reduce_scatter);
+
+Algorithm swing(std::string_view collective) {
+    struct SwingEntry {
+        std::string_view collective;
+        std::string_view summary;
+        WriteSteps write;
+    };
+    static constexpr SwingEntry kEntries[] = {
+        {"allreduce", "blocks are reduced and distributed over distances 1, 1, 3, 5, 11, ..",
+         write_allreduce},
+        {"allgather", "blocks are exchanged over distances 1, 1, 3, 5, 11, ..", write_allgather},
+        {"reduce_scatter", "blocks are reduced over distances 1, 1, 3, 5, 11, ..",
+         write_reduce_scatter}};
+    const SwingEntry& entry = *std::ranges::find(kEntries, collective, &SwingEntry::collective);
+    return {.collective = collective,
+            .name = "swing",
+            .summary = entry.summary,
+            .source = "De Sensi et al., Swing",
+            .parameters = {kTriedSegments},
+            .properties = {.ordered = collective == "allgather",
+                           .bit_identical = true,
+                           .synchronizing = true,
+                           .power_of_two = true},
+            .generate = by_blocks({}, entry.write)};
 }
 
 }  // namespace weft::collectives

@@ -25,7 +25,7 @@
 //          so operations must commute. A schedule is computed for the rank and its receivers only,
 //          in O(log^2 n) steps.
 // Next     allreduce/generalized.cpp, which is the circulant allreduce with r = 0;
-//          allgather/bruck.cpp, which has the rounds and bytes of the circulant allgather.
+//          bruck.cpp, whose allgather has the rounds and bytes of the circulant one.
 #include <algorithm>
 #include <cmath>
 
@@ -155,8 +155,6 @@ class BlockSchedule {
           root_(request.root),
           rank_(request.rank),
           size_(request.size),
-          skips_(skips_of(size_)),
-          count_(as_u32(std::ssize(skips_) - 1)),
           blocks_(blocks) {
         const Rank own = (rank_ - root_ + size_) % size_;
         messages_ = received_by(own);
@@ -260,9 +258,9 @@ class BlockSchedule {
     Rank root_;
     Rank rank_;
     Rank size_;
-    std::vector<Rank> skips_;
-    std::uint32_t count_;  ///< number of skips, without the last one
     std::uint32_t blocks_;
+    std::vector<Rank> skips_ = skips_of(size_);
+    std::uint32_t count_ = as_u32(std::ssize(skips_) - 1);  ///< without the last skip
     std::vector<Message> messages_;
 };
 
@@ -298,57 +296,45 @@ std::vector<std::string> variants(const CandidateRequest& request) {
     return specs;
 }
 
-Algorithm by_schedule(std::string_view collective, std::string_view summary,
-                      const Properties& properties, void (BlockSchedule::*write)()) {
-    return {
-        .collective = collective,
-        .name = "circulant",
-        .summary = summary,
-        .source = "Traeff, Optimal broadcast schedules in logarithmic time",
-        .parameters = {{"blocks", "log2 of ranks", "blocks of a segment, which follow each other",
-                        "1,4,7"},
-                       {"segments", "1", kSegmentsHelp, "3"}},
-        .properties = properties,
-        .generate = [=](const AlgorithmSpec& spec,
-                        const GenerateRequest& request) -> base::Result<plan::Program> {
-            const std::uint32_t blocks = as_u32(
-                WEFT_TRY(number_parameter(spec, "blocks",
-                                          {.fallback = std::max(1U, skip_count(request.size)),
-                                           .least = 1,
-                                           .most = blocks_max(request.size)})));
-            return program_by_blocks({.collective = collective, .blocks = blocks}, spec, request,
-                                     [&](BlockWriter& writer, const GenerateRequest& cut) {
-                                         BlockSchedule schedule(writer, cut, blocks);
-                                         (schedule.*write)();
-                                     });
-        },
-        .variants = &variants,
-    };
+base::Result<plan::Program> generate_schedule(const GenerateRequest& request) {
+    const std::uint32_t blocks =
+        as_u32(WEFT_TRY(number_parameter(*request.spec, "blocks",
+                                         {.fallback = std::max(1U, skip_count(request.size)),
+                                          .least = 1,
+                                          .most = blocks_max(request.size)})));
+    const bool reduces = request.algorithm->collective == "reduce";
+    return program_by_blocks({.blocks = blocks}, request,
+                             [&](BlockWriter& writer, const GenerateRequest& cut) {
+                                 BlockSchedule schedule(writer, cut, blocks);
+                                 reduces ? schedule.reduce() : schedule.broadcast();
+                             });
 }
 
 }  // namespace
 
-Algorithm broadcast_circulant() {
-    return by_schedule("broadcast", "blocks follow each other in the fewest rounds",
-                       {.ordered = true, .bit_identical = true}, &BlockSchedule::broadcast);
-}
-
-Algorithm reduce_circulant() {
-    return by_schedule("reduce", "the broadcast in reverse: blocks are combined on their way",
-                       {.bit_identical = true}, &BlockSchedule::reduce);
-}
-
-Algorithm reduce_scatter_circulant() {
-    return {
-        .collective = "reduce_scatter",
-        .name = "circulant",
-        .summary = "the number of blocks that a rank holds is halved each round",
-        .source = "Traeff, Optimal, non-pipelined reduce-scatter and allreduce algorithms",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.bit_identical = true, .synchronizing = true},
-        .generate =
-            by_blocks({.collective = "reduce_scatter", .synchronizing = true}, write_halving),
-    };
+Algorithm circulant(std::string_view collective) {
+    Algorithm algorithm{.collective = collective,
+                        .name = "circulant",
+                        .parameters = {kTriedSegments},
+                        .properties = {.bit_identical = true}};
+    if (collective == "reduce_scatter") {
+        algorithm.summary = "the number of blocks that a rank holds is halved each round";
+        algorithm.source = "Traeff, Optimal, non-pipelined reduce-scatter and allreduce algorithms";
+        algorithm.properties.synchronizing = true;
+        algorithm.generate = by_blocks({}, write_halving);
+        return algorithm;
+    }
+    const bool reduces = collective == "reduce";
+    algorithm.summary = reduces ? "the broadcast in reverse: blocks are combined on their way"
+                                : "blocks follow each other in the fewest rounds";
+    algorithm.source = "Traeff, Optimal broadcast schedules in logarithmic time";
+    algorithm.parameters.insert(
+        algorithm.parameters.begin(),
+        {"blocks", "log2 of ranks", "blocks of a segment, which follow each other", "1,4,7"});
+    algorithm.properties.ordered = !reduces;
+    algorithm.generate = &generate_schedule;
+    algorithm.variants = &variants;
+    return algorithm;
 }
 
 }  // namespace weft::collectives

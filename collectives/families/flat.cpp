@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // flat.cpp - gather and reduce with puts from all ranks to the root, scatter with puts from it.
 //
-// Idea     gather: every rank puts its block to the root. reduce: every rank puts its buffer to the
-//          root, which combines all of them in rank order. scatter: the root puts to each rank its
-//          block, starting with the next rank.
+// Idea     Every rank puts its block (gather) or buffer (reduce) to the root, which combines
+//          buffers in rank order. scatter: the root puts to each rank its block, starting with the
+//          next rank.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.1 (flat tree).
 // Rounds   1. Messages: n - 1, all to (from) the root.
 // Bytes    gather, reduce: every rank but the root sends one block (buffer); the root reduces n - 1
@@ -13,9 +13,9 @@
 //          credits at the root. No slots with into=vector.
 // Good for Long blocks, since each is sent once; few ranks, or ranks of one node. Reductions with
 //          operations that do not commute, with any root.
-// Holds    Not synchronizing. The root's program grows with the team; the other programs have
-//          constant length. The number of a put to the root is its sender's rank. In a scatter, the
-//          number of a credit is the rank's number, counted from the root.
+// Holds    The root's program grows with the team; the other programs have constant length. The
+//          number of a put to the root is its sender's rank. In a scatter, the number of a credit
+//          is the rank's number, counted from the root.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 #include "collectives/patterns/range_tree.hpp"
@@ -138,33 +138,24 @@ void write_scatter(BlockWriter& writer, const GenerateRequest& request, Delivery
     writer.reserve_credits(credit(1), as_u32(request.size - 1));
 }
 
-Algorithm entry(std::string_view collective, std::string_view summary) {
-    return {.collective = collective,
-            .name = "flat",
-            .summary = summary,
-            .source = "Hoefler and Moor, section 3.1.1",
-            .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-            .properties = {.ordered = true, .bit_identical = true}};
-}
-
 }  // namespace
 
-Algorithm gather_flat() {
-    Algorithm algorithm = entry("gather", "every rank puts its block to the root");
+Algorithm flat(std::string_view collective) {
+    Algorithm algorithm{.collective = collective,
+                        .name = "flat",
+                        .source = "Hoefler and Moor, section 3.1.1",
+                        .parameters = {kTriedSegments},
+                        .properties = {.ordered = true, .bit_identical = true}};
+    if (collective == "reduce") {
+        algorithm.summary = "every rank puts its buffer to the root";
+        algorithm.generate = by_blocks({.blocks = 1, .one_stage = true}, write_reduce);
+        return algorithm;
+    }
+    const bool gathers = collective == "gather";
+    algorithm.summary =
+        gathers ? "every rank puts its block to the root" : "the root puts to each rank its block";
     algorithm.parameters.push_back(kIntoParameter);
-    algorithm.generate = by_blocks({.collective = "gather", .one_stage = true}, write_gather);
-    return algorithm;
-}
-Algorithm scatter_flat() {
-    Algorithm algorithm = entry("scatter", "the root puts to each rank its block");
-    algorithm.parameters.push_back(kIntoParameter);
-    algorithm.generate = by_blocks({.collective = "scatter", .one_stage = true}, write_scatter);
-    return algorithm;
-}
-Algorithm reduce_flat() {
-    Algorithm algorithm = entry("reduce", "every rank puts its buffer to the root");
-    algorithm.generate =
-        by_blocks({.collective = "reduce", .blocks = 1, .one_stage = true}, write_reduce);
+    algorithm.generate = by_blocks({.one_stage = true}, gathers ? write_gather : write_scatter);
     return algorithm;
 }
 

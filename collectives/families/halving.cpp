@@ -37,8 +37,9 @@ struct Halving {
     [[nodiscard]] std::uint32_t ranges() const { return 1U << levels; }
 };
 
-base::Result<Halving> halving_of(std::string_view collective, const AlgorithmSpec& spec,
-                                 std::uint32_t levels_max) {
+base::Result<Halving> halving_of(const GenerateRequest& request, std::uint32_t levels_max) {
+    const std::string_view collective = request.algorithm->collective;
+    const AlgorithmSpec& spec = *request.spec;
     const auto levels =
         WEFT_TRY(number_parameter(spec, "levels", {.fallback = 1, .least = 1, .most = 30}));
     Halving halving{std::min(as_u32(levels), levels_max),
@@ -73,20 +74,15 @@ base::Result<plan::SplicePart> part_of_group(const Halving& halving, GenerateReq
 template <class Write>
 base::Result<plan::SplicePart> part_of_team(const BlockCall& call, GenerateRequest request,
                                             Write write) {
+    const AlgorithmSpec without_segments{.name = "halving"};
+    request.spec = &without_segments;
     request.one_at_a_time = true;
     plan::SplicePart part;
-    part.own = WEFT_TRY(
-        program_by_blocks(call, {.name = "halving"}, request,
-                          [&](BlockWriter& writer, const GenerateRequest&) { write(writer); }));
+    part.own = WEFT_TRY(program_by_blocks(
+        call, request, [&](BlockWriter& writer, const GenerateRequest&) { write(writer); }));
     part.shapes.push_back(std::make_shared<const plan::Program>(*part.own));
     part.rank_of = [](Rank rank) { return rank; };
     return part;
-}
-
-/// Returns the request with its segments multiplied by the segments of the spec.
-base::Result<GenerateRequest> with_segments(const AlgorithmSpec& spec, GenerateRequest request) {
-    request.segments = WEFT_TRY(pipeline_segments(spec, request));
-    return request;
 }
 
 // Put numbers of pairs in an allreduce, before the numbers of the levels.
@@ -101,9 +97,7 @@ class Allreduce {
         : levels_(halving.levels),
           all_{0, halving.ranges()},
           folding_(size, as_u32(size) / halving.ranges() * halving.ranges()),
-          rank_(rank),
-          number_(folding_.number_of(rank)),
-          in_pair_(folding_.in_pair(rank)) {}
+          rank_(rank) {}
 
     [[nodiscard]] bool represents() const { return folding_.first_of(number_) == rank_; }
     /// Returns the rank in the group that uses `then`, and the size of each group.
@@ -147,20 +141,18 @@ class Allreduce {
     BlockRange all_;
     Folding folding_;
     Rank rank_;
-    std::uint32_t number_;
-    bool in_pair_;
+    std::uint32_t number_ = folding_.number_of(rank_);
+    bool in_pair_ = folding_.in_pair(rank_);
 };
 
-base::Result<plan::Program> generate_allreduce(const AlgorithmSpec& spec,
-                                               const GenerateRequest& asked) {
-    const GenerateRequest request = WEFT_TRY(with_segments(spec, asked));
+base::Result<plan::Program> generate_allreduce(GenerateRequest request) {
+    request.segments = WEFT_TRY(pipeline_segments(request));
     const std::uint32_t levels_max = as_u32(std::bit_width(as_u32(request.size))) - 1;
-    const Halving halving = WEFT_TRY(halving_of("allreduce", spec, levels_max));
-    plan::Program header = program_header("allreduce", spec, request);
+    const Halving halving = WEFT_TRY(halving_of(request, levels_max));
+    plan::Program header = program_header(request);
     if (header.units == 0) return header;
-    header.synchronizing = true;
     const Allreduce steps(halving, request.rank, request.size);
-    const BlockCall call{.collective = "allreduce", .blocks = halving.ranges()};
+    const BlockCall call{.blocks = halving.ranges()};
     std::vector<plan::SplicePart> parts;
     parts.push_back(
         WEFT_TRY(part_of_team(call, request, [&](BlockWriter& writer) { steps.halve(writer); })));
@@ -213,24 +205,20 @@ void write_levels(BlockWriter& writer, std::uint32_t levels, std::uint32_t rank,
     if (ranks == 1) writer->copy(writer.output(0), writer.input(0));
 }
 
-base::Result<plan::Program> generate_reduce_scatter(const AlgorithmSpec& spec,
-                                                    const GenerateRequest& asked) {
-    const GenerateRequest request = WEFT_TRY(with_segments(spec, asked));
+base::Result<plan::Program> generate_reduce_scatter(GenerateRequest request) {
+    request.segments = WEFT_TRY(pipeline_segments(request));
     const auto ranks = as_u32(request.size);
     const auto rank = as_u32(request.rank);
-    const Halving halving =
-        WEFT_TRY(halving_of("reduce_scatter", spec, as_u32(std::countr_zero(ranks))));
-    plan::Program header = program_header("reduce_scatter", spec, request);
+    const Halving halving = WEFT_TRY(halving_of(request, as_u32(std::countr_zero(ranks))));
+    plan::Program header = program_header(request);
     if (header.units == 0) return header;
-    header.synchronizing = true;
     const bool ends = ranks == halving.ranges();
     const plan::VectorName kept{ends ? plan::Buffer::output : plan::Buffer::scratch};
     header.scratch = ends || halving.levels == 0 ? 0 : 1;
     std::vector<plan::SplicePart> parts;
-    parts.push_back(
-        WEFT_TRY(part_of_team({.collective = "reduce_scatter"}, request, [&](BlockWriter& writer) {
-            write_levels(writer, halving.levels, rank, ranks, ends);
-        })));
+    parts.push_back(WEFT_TRY(part_of_team({}, request, [&](BlockWriter& writer) {
+        write_levels(writer, halving.levels, rank, ranks, ends);
+    })));
     parts.front().output = kept;
     parts.front().blocks_of = [](Rank block) { return std::vector<Rank>{block}; };
     if (!ends) {
@@ -297,7 +285,7 @@ Algorithm entry(std::string_view collective, std::string_view summary,
                            {"then", kThenDefault, "algorithm for the ranks with the same range",
                             collective == "allreduce" ? "(recursive-doubling),(generalized)"
                                                       : "(pairwise),(halving)"},
-                           {"segments", "1", kSegmentsHelp, "3"}},
+                           kTriedSegments},
             .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
             .generate = std::move(generate),
             .variants =

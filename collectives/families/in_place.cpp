@@ -86,14 +86,7 @@ class InPlaceWriter {
   public:
     InPlaceWriter(BlockWriter& writer, const CollectiveTraits& traits,
                   const GenerateRequest& request)
-        : writer_(writer),
-          builder_(writer.builder()),
-          traits_(traits),
-          rank_(request.rank),
-          size_(request.size),
-          root_(request.root),
-          own_(as_u32(request.rank)),
-          bytes_(request.elements * request.element_bytes) {}
+        : writer_(writer), traits_(traits), request_(request) {}
 
     void write() {
         const bool two = size_ == 2;
@@ -332,13 +325,14 @@ class InPlaceWriter {
     }
 
     BlockWriter& writer_;
-    plan::Builder& builder_;
     const CollectiveTraits& traits_;
-    Rank rank_;
-    Rank size_;
-    Rank root_;
-    std::uint32_t own_;
-    std::uint64_t bytes_;  ///< bytes of the buffer
+    const GenerateRequest& request_;
+    plan::Builder& builder_ = writer_.builder();
+    Rank rank_ = request_.rank;
+    Rank size_ = request_.size;
+    Rank root_ = request_.root;
+    std::uint32_t own_ = as_u32(rank_);
+    std::uint64_t bytes_ = request_.elements * request_.element_bytes;  ///< bytes of the buffer
 };
 
 }  // namespace
@@ -347,32 +341,26 @@ Algorithm in_place(std::string_view collective) {
     const InPlaceEntry& entry = *std::ranges::find(kEntries, collective, &InPlaceEntry::collective);
     const CollectiveTraits& traits = *find_collective(collective);
     const bool synchronizing = !traits.rooted() || traits.reduces();
-    return {
-        .collective = collective,
-        .name = "mapped",
-        .summary = entry.summary,
-        .source = entry.source,
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = synchronizing,
-                       .one_node = true,
-                       .direct = true},
-        .generate =
-            [&entry, &traits, synchronizing](const AlgorithmSpec& spec, GenerateRequest request) {
+    return {.collective = collective,
+            .name = "mapped",
+            .summary = entry.summary,
+            .source = entry.source,
+            .properties = {.ordered = true,
+                           .bit_identical = true,
+                           .synchronizing = synchronizing,
+                           .one_node = true,
+                           .direct = true},
+            .generate = [&traits](GenerateRequest request) {
                 if (!request.is_part) request.segments = 1;
                 const auto ranks = as_u32(request.size);
-                const bool one_block = entry.collective == "broadcast";
-                const bool halves = ranks == 2 && (one_block || entry.collective == "alltoall");
-                return program_by_blocks({.collective = entry.collective,
-                                          .blocks = (halves ? 2 : 1) * (one_block ? 1 : ranks),
-                                          .depth = 1,
-                                          .synchronizing = synchronizing},
-                                         spec, request,
-                                         [&](BlockWriter& writer, const GenerateRequest&) {
-                                             InPlaceWriter(writer, traits, request).write();
-                                         });
-            },
-    };
+                const bool one_block = traits.name == "broadcast";
+                const bool halves = ranks == 2 && (one_block || traits.name == "alltoall");
+                return program_by_blocks(
+                    {.blocks = (halves ? 2 : 1) * (one_block ? 1 : ranks), .depth = 1}, request,
+                    [&](BlockWriter& writer, const GenerateRequest&) {
+                        InPlaceWriter(writer, traits, request).write();
+                    });
+            }};
 }
 
 }  // namespace weft::collectives

@@ -47,8 +47,7 @@ class NodeCensusAllreduce {
           transfer_(transfer),
           binomial_(binomial),
           inputs_(writer.builder(), here_, binomial ? LocalTransfer::put : transfer, first_done),
-          slots_(writer.builder(), here_, transfer, first_done + as_u32(here_.layout.most())),
-          sums_(writer, writer.input(0)) {}
+          slots_(writer.builder(), here_, transfer, first_done + as_u32(here_.layout.most())) {}
 
     void write(const std::vector<CensusRound>& rounds) {
         if (binomial_)
@@ -160,13 +159,13 @@ class NodeCensusAllreduce {
     NodePosition here_;
     LocalTransfer transfer_;
     bool binomial_;
-    LocalPeers inputs_;  ///< shares inputs
-    LocalPeers slots_;   ///< shares data from other nodes
-    CensusSums sums_;    ///< sums of the node
+    LocalPeers inputs_;                           ///< shares inputs
+    LocalPeers slots_;                            ///< shares data from other nodes
+    CensusSums sums_{writer_, writer_.input(0)};  ///< sums of the node
 };
 
-base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
-                                           const GenerateRequest& request) {
+base::Result<plan::Program> generate_small(const GenerateRequest& request) {
+    const AlgorithmSpec& spec = *request.spec;
     const plan::Layout layout = layout_of(request);
     const auto radix = static_cast<Rank>(WEFT_TRY(radix_of_nodes(spec, layout)));
     if (request.ordered && (layout.nodes() > radix || !layout.contiguous()))
@@ -185,8 +184,7 @@ base::Result<plan::Program> generate_small(const AlgorithmSpec& spec,
     const auto ports = as_u32(layout.least());
     const auto slots = largest_node + as_u32(rounds.size()) * (1 + ports);
     return program_by_blocks(
-        {.collective = "allreduce", .blocks = 1, .synchronizing = true}, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest&) {
+        {.blocks = 1}, request, [&](BlockWriter& writer, const GenerateRequest&) {
             NodeCensusAllreduce(writer, request, transfer, binomial, slots).write(rounds);
             if (request.size == 1) return;
             writer->reserve_slots(transfer == LocalTransfer::put ? slots
@@ -212,18 +210,17 @@ constexpr Parameter kRadix{"radix", "ports + 1",
                            "2"};
 
 /// Returns the program of an allreduce of one element, without its data.
-base::Result<plan::Program> generate_barrier(const AlgorithmSpec& spec,
-                                             const GenerateRequest& request) {
+base::Result<plan::Program> generate_barrier(const GenerateRequest& request) {
     GenerateRequest carrying = request;
     carrying.root = plan::kNoRank;
     carrying.elements = carrying.segments = 1;
     carrying.ordered = false;
-    auto program = generate_small(spec, carrying);
+    auto program = generate_small(carrying);
     if (!program) return program;
     plan::SplicePart part{
         .shapes = {std::make_shared<const plan::Program>(*program)}, .own = *program, .bare = true};
     part.rank_of = [](Rank rank) { return rank; };
-    return plan::splice(program_header("barrier", spec, request), {part}, plan::Flow::one_segment);
+    return plan::splice(program_header(request), {part}, plan::Flow::one_segment);
 }
 
 }  // namespace
@@ -239,31 +236,29 @@ Algorithm allreduce_multi_object_small() {
                         "how a node's ranks combine their buffers: direct (each combines all) or "
                         "binomial (a tree, whose root shares the sum)",
                         "binomial"},
-                       {"segments", "1", kSegmentsHelp},
+                       kSegments,
                        kNearParameter},
         .properties = {.ordered = true, .synchronizing = true, .for_nodes = true},
         .generate = &generate_small,
         .variants =
             [](const CandidateRequest& request) { return variants("multi-object-small", request); },
-        .same_bits = &is_one_round,
-    };
+        .same_bits = &is_one_round};
 }
 
 Algorithm barrier_multi_object() {
-    return {
-        .collective = "barrier",
-        .name = "multi-object",
-        .summary = "every rank of a node signals another node, in few rounds",
-        .source = "Huang et al., PiP-MColl, section III-A3, with a census",
-        .parameters = {kRadix},
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = true,
-                       .for_nodes = true},
-        .generate = generate_barrier,
-        .variants =
-            [](const CandidateRequest& request) { return variants("multi-object", request); },
-    };
+    return {.collective = "barrier",
+            .name = "multi-object",
+            .summary = "every rank of a node signals another node, in few rounds",
+            .source = "Huang et al., PiP-MColl, section III-A3, with a census",
+            .parameters = {kRadix},
+            .properties = {.ordered = true,
+                           .bit_identical = true,
+                           .synchronizing = true,
+                           .for_nodes = true},
+            .generate = generate_barrier,
+            .variants = [](const CandidateRequest& request) {
+                return variants("multi-object", request);
+            }};
 }
 
 }  // namespace weft::collectives

@@ -1,21 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// multiplying.cpp - allreduce and barrier by recursive multiplying: any schedule of the notation.
+// multiplying.cpp - allreduce and barrier by recursive multiplying: any schedule of the notation,
+// and allreduce by pairwise exchange with elimination of odd groups.
 //
 // Idea     In each stage, groups of B ranks exchange and reduce their values. After stages with
 //          factors B1, B2, .. every rank holds the reduction of B1*B2*.. ranks. If the number of
 //          ranks has no good factors, fewer ranks run these stages. In a split (c, e) one rank
 //          represents its group. In a merge (m, n) the remainders only send in the first stage and
 //          only receive in the last. A barrier has the signals of the stages without the buffers.
+//          elimination: groups of ranks with the same partial result pair up, so groups double in
+//          size. If the number of groups is odd, the third group sends its value to the second (3-2
+//          elimination) while the other groups exchange, and receives the result from it at the
+//          end. The exchange of the second group is one round late. It is in the first pair of its
+//          level, so the next elimination waits for it anyway and costs no further round.
 // Source   Ruefenacht et al., recursive multiplying, section 4 and algorithms 2 to 6, with
 //          corrected indices of the pseudocode; Hoefler and Moor, section 3.3, for barriers as
-//          allreduce without data.
-// Rounds   One for each stage. Messages (signals): n*(B-1) for each aB.
+//          allreduce without data. elimination: Rabenseifner and Traeff, More efficient reduction
+//          algorithms for non-power-of-two number of processors.
+// Rounds   One for each stage. Messages (signals): n*(B-1) for each aB. elimination: log2 n, or
+//          ceil(log2 n) + 1 if n is no power of two. Messages: on a level of g groups of S ranks
+//          2*S*floor(g/2), and 2*S more if g is odd.
 // Bytes    Each message carries the whole buffer. In a stage a rank sends and reduces B-1 buffers.
 // Memory   In each stage, a slot for each sender of a group and each of its remainders; no scratch.
+//          elimination: two slots for each level, and two for an elimination: value and result.
 // Good for Short buffers: few rounds of many non-blocking puts. B near 4 is best if the issue of a
 //          message takes a quarter of its latency. Barriers of ranks that share nodes: a schedule
 //          can complete the stages on the nodes before it uses the network. Dissemination cannot,
-//          because all ranks use the same distances.
+//          because all ranks use the same distances. elimination: as many rounds as
+//          recursive-doubling, but fewer ranks wait for another rank's result.
 // Holds    All ranks reduce in the same order (with ordered placement: rank order), so results are
 //          bit-identical. All puts of a stage carry the value from before the stage, which is
 //          overwritten only after flush(). All puts of a rank in a stage have one number: the first
@@ -43,6 +54,43 @@ std::vector<RankRun> leaders(Rank active, Rank grouped, Rank base) {
     std::vector<RankRun> runs{{.first = base - 1, .count = grouped / base, .pitch = base}};
     if (others > 0) runs.push_back(RankRun::adjacent(grouped, others));
     return runs;
+}
+
+/// Appends the levels of an allreduce with elimination.
+void add_levels(plan::Stages& stages, Rank size) {
+    struct Elimination {
+        std::uint32_t numbering;  ///< numbering of the ranks of the second and third group
+        Rank width;               ///< ranks of a group
+    };
+    std::vector<Elimination> eliminations;
+    std::uint32_t active = 0;
+    Rank width = 1;
+    for (Rank groups = size; groups > 1; groups /= 2, width *= 2) {
+        if (groups % 2 != 0) {
+            const std::uint32_t two =
+                stages.add_numbering(active, {RankRun::adjacent(width, 2 * width)});
+            stages.add(plan::ExchangeStage{.numbering = two,
+                                           .groups = width,
+                                           .base = 2,
+                                           .stride = width,
+                                           .senders = plan::Members::last,
+                                           .receivers = plan::Members::all_but_last});
+            eliminations.push_back({two, width});
+            std::vector<RankRun> left{RankRun::adjacent(0, 2 * width)};
+            if (groups > 3) left.push_back(RankRun::adjacent(3 * width, (groups - 3) * width));
+            active = stages.add_numbering(active, std::move(left));
+        }
+        stages.add(plan::ExchangeStage{
+            .numbering = active, .groups = groups / 2 * width, .base = 2, .stride = width});
+    }
+    for (auto back = eliminations.rbegin(); back != eliminations.rend(); ++back)
+        stages.add(plan::ExchangeStage{.numbering = back->numbering,
+                                       .groups = back->width,
+                                       .base = 2,
+                                       .stride = back->width,
+                                       .senders = plan::Members::all_but_last,
+                                       .receivers = plan::Members::last,
+                                       .keeps_own = false});
 }
 
 enum class MergeRole : std::uint8_t { member, remainder };
@@ -205,8 +253,9 @@ struct PlacedSchedule {
     std::size_t position = 0;
 };
 
-/// Returns the schedule in the parameter `schedule`.
+/// Returns the schedule that the spec is, or has in the parameter `schedule`.
 base::Result<PlacedSchedule> schedule_parameter(const AlgorithmSpec& spec) {
+    if (spec.is_schedule()) return PlacedSchedule{spec.schedule, spec.position};
     const SpecParameter* given = spec.find("schedule");
     if (given == nullptr)
         return fail_at(spec.position, "multiplying needs a schedule, as in schedule=(a2,a4)");
@@ -217,31 +266,32 @@ base::Result<PlacedSchedule> schedule_parameter(const AlgorithmSpec& spec) {
     return PlacedSchedule{given->nested.front().schedule, given->position};
 }
 
-base::Result<plan::Stages> schedule_stages(const PlacedSchedule& placed, const AlgorithmSpec& spec,
+base::Result<plan::Stages> schedule_stages(const PlacedSchedule& placed,
                                            const GenerateRequest& request) {
     const Shape shape = WEFT_TRY(validate(placed.schedule, request.size, placed.position));
-    return stages_of_buffer(spec, request, [&](plan::Stages& stages) {
+    return stages_of_buffer(request, [&](plan::Stages& stages) {
         Translation(stages, request.placement == Placement::paper).run(shape);
     });
 }
 
-base::Result<plan::Stages> multiplying_stages(const AlgorithmSpec& spec,
-                                              const GenerateRequest& request) {
-    if (spec.is_schedule()) return schedule_stages({spec.schedule, spec.position}, spec, request);
-    const auto placed = WEFT_TRY(schedule_parameter(spec));
-    return schedule_stages(placed, spec, request);
+base::Result<plan::Stages> multiplying_stages(const GenerateRequest& request) {
+    const auto placed = WEFT_TRY(schedule_parameter(*request.spec));
+    return schedule_stages(placed, request);
 }
 
-base::Result<plan::Stages> doubling_stages(const AlgorithmSpec& spec,
-                                           const GenerateRequest& request) {
-    return schedule_stages({doubling_schedule(request.size), spec.position}, spec, request);
+base::Result<plan::Stages> doubling_stages(const GenerateRequest& request) {
+    return schedule_stages({doubling_schedule(request.size), request.spec->position}, request);
 }
 
-base::Result<plan::Stages> barrier_stages(const AlgorithmSpec& spec,
-                                          const GenerateRequest& request) {
-    const auto placed = WEFT_TRY(schedule_parameter(spec));
+base::Result<plan::Stages> elimination_stages(const GenerateRequest& request) {
+    return stages_of_buffer(request,
+                            [&](plan::Stages& stages) { add_levels(stages, request.size); });
+}
+
+base::Result<plan::Stages> barrier_stages(const GenerateRequest& request) {
+    const auto placed = WEFT_TRY(schedule_parameter(*request.spec));
     const auto shape = WEFT_TRY(validate(placed.schedule, request.size, placed.position));
-    plan::Stages stages = plan::begin_stages(program_header("barrier", spec, request));
+    plan::Stages stages = plan::begin_stages(program_header(request));
     Translation(stages, /*paper_placement=*/false).run(shape);
     return stages;
 }
@@ -267,54 +317,58 @@ Algorithm allreduce_multiplying() {
         .source = "Ruefenacht et al., recursive multiplying, section 4",
         .parameters = {{"schedule", "",
                         "the schedule, in parentheses; a bare schedule names it too"},
-                       {"segments", "1", kSegmentsHelp}},
+                       kSegments},
         .properties = {.ordered = true,
                        .bit_identical = true,
                        .synchronizing = true,
                        .notation = true},
         .stages = &multiplying_stages,
-        .variants = &promising_schedules,
-    };
+        .variants = &promising_schedules};
 }
 
 Algorithm allreduce_recursive_doubling() {
+    return {.collective = "allreduce",
+            .name = "recursive-doubling",
+            .summary = "a2 stages; if the size is not a power of two, pairs of ranks fold first",
+            .source = "Ruefenacht et al., recursive multiplying, algorithm 1",
+            .parameters = {kSegments},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .stages = &doubling_stages};
+}
+
+Algorithm allreduce_elimination() {
     return {
         .collective = "allreduce",
-        .name = "recursive-doubling",
-        .summary = "a2 stages; if the size is not a power of two, pairs of ranks fold first",
-        .source = "Ruefenacht et al., recursive multiplying, algorithm 1",
-        .parameters = {{"segments", "1", kSegmentsHelp}},
+        .name = "elimination",
+        .summary = "pairwise exchange; of an odd number of groups, one sends its value to another",
+        .source = "Rabenseifner and Traeff; Ruefenacht et al., section 6.4",
+        .parameters = {kTriedSegments},
         .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .stages = &doubling_stages,
-    };
+        .stages = &elimination_stages};
 }
 
 Algorithm allreduce_butterfly() {
-    return {
-        .collective = "allreduce",
-        .name = "butterfly",
-        .summary = "in stage k ranks at distance 2^k exchange their values",
-        .source = "Hoefler and Moor, section 3.1.7",
-        .parameters = {{"segments", "1", kSegmentsHelp}},
-        .properties = {.ordered = true,
-                       .bit_identical = true,
-                       .synchronizing = true,
-                       .power_of_two = true},
-        .stages = &doubling_stages,
-    };
+    return {.collective = "allreduce",
+            .name = "butterfly",
+            .summary = "in stage k ranks at distance 2^k exchange their values",
+            .source = "Hoefler and Moor, section 3.1.7",
+            .parameters = {kSegments},
+            .properties = {.ordered = true,
+                           .bit_identical = true,
+                           .synchronizing = true,
+                           .power_of_two = true},
+            .stages = &doubling_stages};
 }
 
 Algorithm barrier_multiplying() {
-    return {
-        .collective = "barrier",
-        .name = "multiplying",
-        .summary = "recursive multiplying without data, as in multiplying:schedule=(a4,a2)",
-        .source = "Ruefenacht et al., recursive multiplying, section 4",
-        .parameters = {{"schedule", "", "the schedule, in parentheses"}},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .stages = &barrier_stages,
-        .variants = &barrier_variants,
-    };
+    return {.collective = "barrier",
+            .name = "multiplying",
+            .summary = "recursive multiplying without data, as in multiplying:schedule=(a4,a2)",
+            .source = "Ruefenacht et al., recursive multiplying, section 4",
+            .parameters = {{"schedule", "", "the schedule, in parentheses"}},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .stages = &barrier_stages,
+            .variants = &barrier_variants};
 }
 
 }  // namespace weft::collectives

@@ -55,12 +55,7 @@ struct NodeTreeNumbers {
 class NodeTreeBlocks {
   public:
     NodeTreeBlocks(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer),
-          here_(request),
-          tree_(here_, request.root, here_.ports + 1),
-          sizes_(part_sizes(here_.nodes, here_.ports + 1)),
-          numbers_{as_u32(sizes_.size()), as_u32(here_.ports), as_u32(here_.layout.most())},
-          own_(as_u32(request.rank)) {}
+        : writer_(writer), here_(request), tree_(here_, request.root, here_.ports + 1) {}
 
     void gather() {
         kept_ = is_top() ? plan::Buffer::output : plan::Buffer::scratch;
@@ -189,9 +184,10 @@ class NodeTreeBlocks {
     BlockWriter& writer_;
     NodePosition here_;
     NodeTree tree_;
-    std::vector<Rank> sizes_;
-    NodeTreeNumbers numbers_;
-    std::uint32_t own_;
+    std::vector<Rank> sizes_ = part_sizes(here_.nodes, here_.ports + 1);
+    NodeTreeNumbers numbers_{as_u32(sizes_.size()), as_u32(here_.ports),
+                             as_u32(here_.layout.most())};
+    std::uint32_t own_ = as_u32(here_.rank);
     plan::Buffer kept_ = plan::Buffer::scratch;  ///< on the root's node input or output
 };
 
@@ -199,13 +195,7 @@ class NodeTreeBlocks {
 class ExposedTreeBlocks {
   public:
     ExposedTreeBlocks(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer),
-          request_(request),
-          here_(request),
-          tree_(here_, request.root, here_.ports + 1),
-          levels_(part_sizes(here_.nodes, here_.ports + 1).size()),
-          peers_(writer.builder(), here_, LocalTransfer::in_place, as_u32(request.size)),
-          own_(as_u32(request.rank)) {}
+        : writer_(writer), request_(request) {}
 
     void scatter() {
         if (here_.local == tree_.holder)
@@ -316,11 +306,11 @@ class ExposedTreeBlocks {
 
     BlockWriter& writer_;
     const GenerateRequest& request_;
-    NodePosition here_;
-    NodeTree tree_;
-    std::size_t levels_;
-    LocalPeers peers_;
-    std::uint32_t own_;
+    NodePosition here_{request_};
+    NodeTree tree_{here_, request_.root, here_.ports + 1};
+    std::size_t levels_ = part_sizes(here_.nodes, here_.ports + 1).size();
+    LocalPeers peers_{writer_.builder(), here_, LocalTransfer::in_place, as_u32(request_.size)};
+    std::uint32_t own_ = as_u32(request_.rank);
 };
 
 /// Returns the bytes of the largest part, which is the largest payload from a holder to a port.
@@ -334,42 +324,37 @@ void write_gather(BlockWriter& writer, const GenerateRequest& request) {
     NodeTreeBlocks(writer, request).gather();
 }
 
-base::Result<plan::Program> generate_scatter(const AlgorithmSpec& spec,
-                                             const GenerateRequest& request) {
-    const LocalTransfer local = WEFT_TRY(local_transfer(spec, largest_part_bytes(request)));
-    return program_by_blocks({.collective = "scatter"}, spec, request,
-                             [&](BlockWriter& writer, const GenerateRequest&) {
-                                 if (local == LocalTransfer::in_place)
-                                     ExposedTreeBlocks(writer, request).scatter();
-                                 else
-                                     NodeTreeBlocks(writer, request).scatter();
-                             });
+base::Result<LocalTransfer> read_transfer(const GenerateRequest& request) {
+    return local_transfer(*request.spec, largest_part_bytes(request));
+}
+
+void write_scatter(BlockWriter& writer, const GenerateRequest& request, LocalTransfer local) {
+    if (local == LocalTransfer::in_place)
+        ExposedTreeBlocks(writer, request).scatter();
+    else
+        NodeTreeBlocks(writer, request).scatter();
 }
 
 }  // namespace
 
 Algorithm gather_multi_object() {
-    return {
-        .collective = "gather",
-        .name = "multi-object",
-        .summary = "every rank of a node receives the blocks of some other nodes",
-        .source = "Huang et al., PiP-MColl, section III-A1, reversed",
-        .parameters = {{"segments", "1", kSegmentsHelp}},
-        .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
-        .generate = by_blocks({.collective = "gather"}, write_gather),
-    };
+    return {.collective = "gather",
+            .name = "multi-object",
+            .summary = "every rank of a node receives the blocks of some other nodes",
+            .source = "Huang et al., PiP-MColl, section III-A1, reversed",
+            .parameters = {kSegments},
+            .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
+            .generate = by_blocks({}, write_gather)};
 }
 
 Algorithm scatter_multi_object() {
-    return {
-        .collective = "scatter",
-        .name = "multi-object",
-        .summary = "every rank of a node passes on the blocks of some other nodes",
-        .source = "Huang et al., PiP-MColl, section III-A1",
-        .parameters = {{"segments", "1", kSegmentsHelp}, kNearParameter},
-        .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
-        .generate = generate_scatter,
-    };
+    return {.collective = "scatter",
+            .name = "multi-object",
+            .summary = "every rank of a node passes on the blocks of some other nodes",
+            .source = "Huang et al., PiP-MColl, section III-A1",
+            .parameters = {kSegments, kNearParameter},
+            .properties = {.ordered = true, .bit_identical = true, .for_nodes = true},
+            .generate = by_blocks({}, read_transfer, write_scatter)};
 }
 
 }  // namespace weft::collectives

@@ -2,17 +2,15 @@
 // prefix.cpp - scan and exscan by puts: each rank gets the reduction over all ranks before it, with
 // its own value (scan) or without (exscan).
 //
-// Idea     linear: each rank receives the reduction over the ranks before it from the previous
-//          rank, adds its own value and puts the sum to the next rank. Long buffers are cut into
-//          pieces.
+// Idea     linear: each rank adds its own value to the reduction that it receives from the previous
+//          rank, and puts the sum to the next rank. Long buffers are cut into pieces.
 //          recursive-doubling: in step k rank r puts the reduction over the last 2^k ranks, itself
 //          included, to rank r + 2^k, which combines it before its own partial result.
 //          doubling-123: distances are 1, 2, 3, 6, 12, ... A rank combines the values before its
 //          own and puts the result. Step 0 puts only the rank's own value, and step 1 puts the sum
 //          with its own value.
-// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4
-//          (linear pipeline); Hillis and Steele, Data parallel algorithms; Traeff, Exclusive
-//          scan by 123-doubling.
+// Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1.4; Hillis and
+//          Steele, Data parallel algorithms; Traeff, Exclusive scan by 123-doubling.
 // Rounds   linear: n - 1 for one piece; s pieces overlap. Messages: s (n - 1), and a credit for all
 //          but two pieces of a rank. recursive-doubling: ceil(log2 n). Messages: n - 2^k in step k.
 //          doubling-123, n > 2: ceil(log2(4/3 (n - 1))). Messages: n - 1, n - 2, then n - 1 - d
@@ -21,16 +19,14 @@
 //          the last) reduces one. recursive-doubling: a rank sends and reduces at most ceil(log2 n)
 //          buffers (exscan: reduces at most twice that number less one). doubling-123: a rank
 //          sends and reduces at most one buffer in each step (scan: reduces one more at the end).
-// Memory   linear: one slot with two copies, one credit. recursive-doubling, doubling-123: a slot
-//          for each step; with segments, two copies and a credit for each step. exscan: one scratch
-//          buffer (doubling-123 as a scan: two). With into=vector: no slots; if input and output
-//          are one buffer, one more scratch buffer.
-// Good for linear: long buffers, since no rank sends or reduces more than one. The default is
-//          pieces of about 8 KiB. recursive-doubling: short buffers. doubling-123: exscans of
-//          medium buffers, with half the reductions. linear:into=vector: between nodes, if one put
-//          of all bytes takes less time than pieces copied out of slots.
-// Holds    Not synchronizing. Combines in rank order. Input and output may be the same memory: an
-//          exscan writes the output only after all reads of the input.
+// Memory   A slot for each step (linear: one); with segments, two copies and a credit for each.
+//          exscan: one scratch buffer (doubling-123 as a scan: two). With into=vector: no slots; if
+//          input and output are one buffer, one more scratch buffer.
+// Good for linear: long buffers, in pieces of about 8 KiB; with into=vector between nodes, if one
+//          put of all bytes takes less time than pieces copied out of slots. recursive-doubling:
+//          short buffers. doubling-123: exscans of medium buffers, with half the reductions.
+// Holds    Input and output may be the same memory: an exscan writes the output only after all
+//          reads of the input.
 #include <algorithm>
 #include <bit>
 
@@ -208,66 +204,36 @@ void write_123(BlockWriter& writer, const GenerateRequest& request) {
 }
 
 template <bool kExclusive>
-Algorithm linear() {
-    const std::string_view collective = kExclusive ? "exscan" : "scan";
-    return {
-        .collective = collective,
-        .name = "linear",
-        .summary = "each rank adds its value to the previous rank's result, piece by piece",
-        .source = "Hoefler and Moor, section 3.1.4",
-        .parameters = {{"segments", "by size", kSegmentsHelp, "2,5"}, kIntoParameter},
-        .properties = {.ordered = true, .bit_identical = true},
-        .generate = by_blocks({.collective = collective, .blocks = 1, .in_pieces = true},
-                              write_linear<kExclusive>),
-    };
-}
-
-template <bool kExclusive>
-Algorithm doubling(std::string_view name, std::string_view summary, std::string_view source,
-                   void (*write)(BlockWriter&, const GenerateRequest&)) {
-    const std::string_view collective = kExclusive ? "exscan" : "scan";
-    return {
-        .collective = collective,
-        .name = name,
-        .summary = summary,
-        .source = source,
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true},
-        .generate = by_blocks({.collective = collective, .blocks = 1}, write),
-    };
-}
-template <bool kExclusive>
-Algorithm recursive_doubling() {
-    return doubling<kExclusive>(
-        "recursive-doubling", "ranks add the value of the rank 2^k before, k = 0, 1, ..",
-        "Hillis and Steele, Data parallel algorithms", write_doubling<kExclusive>);
-}
-template <bool kExclusive>
-Algorithm doubling_123() {
-    return doubling<kExclusive>("doubling-123",
-                                "ranks add the value of the rank 1, 2, 3, 6, 12, .. before",
-                                "Traeff, Exclusive scan by 123-doubling", write_123<kExclusive>);
+Algorithm entry(std::string_view name) {
+    Algorithm algorithm{.collective = kExclusive ? "exscan" : "scan",
+                        .name = name,
+                        .parameters = {kTriedSegments},
+                        .properties = {.ordered = true, .bit_identical = true}};
+    if (name == "linear") {
+        algorithm.summary =
+            "each rank adds its value to the previous rank's result, piece by piece";
+        algorithm.source = "Hoefler and Moor, section 3.1.4";
+        algorithm.parameters = {kSegmentsBySize, kIntoParameter};
+        algorithm.generate = by_blocks({.blocks = 1, .in_pieces = true}, write_linear<kExclusive>);
+    } else if (name == "recursive-doubling") {
+        algorithm.summary = "ranks add the value of the rank 2^k before, k = 0, 1, ..";
+        algorithm.source = "Hillis and Steele, Data parallel algorithms";
+        algorithm.generate = by_blocks({.blocks = 1}, write_doubling<kExclusive>);
+    } else {
+        algorithm.summary = "ranks add the value of the rank 1, 2, 3, 6, 12, .. before";
+        algorithm.source = "Traeff, Exclusive scan by 123-doubling";
+        algorithm.generate = by_blocks({.blocks = 1}, write_123<kExclusive>);
+    }
+    return algorithm;
 }
 
 }  // namespace
 
-Algorithm scan_linear() {
-    return linear<false>();
+Algorithm scan_prefix(std::string_view name) {
+    return entry<false>(name);
 }
-Algorithm scan_recursive_doubling() {
-    return recursive_doubling<false>();
-}
-Algorithm scan_doubling_123() {
-    return doubling_123<false>();
-}
-Algorithm exscan_linear() {
-    return linear<true>();
-}
-Algorithm exscan_recursive_doubling() {
-    return recursive_doubling<true>();
-}
-Algorithm exscan_doubling_123() {
-    return doubling_123<true>();
+Algorithm exscan_prefix(std::string_view name) {
+    return entry<true>(name);
 }
 
 }  // namespace weft::collectives

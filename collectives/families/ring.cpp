@@ -9,25 +9,23 @@
 //            allgather       the distribution
 //            allreduce       the reduction, then the distribution of the results
 //            reduce          the reduction, then every other rank puts its block to the root
-//          pairwise-ring: in step i of the reduction, every rank puts to rank + i the block for it,
-//          and receives its own block. Then it combines all parts of its block.
+//          pairwise-ring: in step i of the reduction, every rank puts to rank + i the block for it.
+//          Then it combines all parts of its block.
 // Source   Rabenseifner, Optimization of collective reduction operations, section 3.7
 //          (pairwise-ring); ring: with messages to the next rank only. allreduce ring: also
 //          Kolmakov and Zhang's generalized algorithm, if it combines one block at a time.
-//          allgather: Thakur, Rabenseifner and Gropp, Optimization of collective communication
-//          operations in MPICH, section 4.1.
 // Rounds   reduce_scatter, allgather: n - 1. Messages: n (n - 1). allreduce: 2 (n - 1).
 //          reduce: n. Messages: (n + 1)(n - 1).
 // Bytes    reduce_scatter, allgather: a rank sends n - 1 blocks. allreduce of m bytes: a rank sends
 //          2m (1 - 1/n). reduce: the root sends m (1 - 1/n), other ranks m, with m/n of it to the
-//          root. In all reductions, each rank reduces n - 1 blocks: m (1 - 1/n) of m bytes.
+//          root. In all reductions, each rank reduces n - 1 blocks.
 // Memory   Slots of one block: n - 1 for the reduction, n - 1 for the distribution (none with
 //          into=vector), n for the results at the root. One scratch buffer for reduce_scatter, and
 //          for reduce on all ranks but the root.
 // Good for Long buffers, any n: least bytes, and only between neighbors (except the last messages
 //          of a reduce). For short buffers the latencies of all rounds dominate.
-// Holds    Synchronizing: every block has passed all ranks. Each block is reduced once, so results
-//          are bit-identical. Block b starts with rank b + 1, so operations must commute.
+// Holds    Synchronizing: every block has passed all ranks. Block b starts with rank b + 1, so
+//          operations must commute; pairwise-ring combines in rank order.
 #include "collectives/generate/ring.hpp"
 
 #include "collectives/entries.hpp"
@@ -121,81 +119,63 @@ void write_reduce(BlockWriter& writer, const GenerateRequest& request) {
     writer->reserve_slots(2 * first_result + 1);
 }
 
-Algorithm allreduce(std::string_view name, std::string_view summary, std::string_view source,
-                    const Properties& properties,
-                    void (*write)(BlockWriter&, const GenerateRequest&, Delivery)) {
-    return {
-        .collective = "allreduce",
-        .name = name,
-        .summary = summary,
-        .source = source,
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
-        .properties = properties,
-        .generate =
-            by_blocks({.collective = "allreduce", .lane_depth = 1, .synchronizing = true}, write),
-    };
-}
-Algorithm reduce(std::string_view name, std::string_view summary, const Properties& properties,
-                 void (*write)(BlockWriter&, const GenerateRequest&)) {
-    return {
-        .collective = "reduce",
-        .name = name,
-        .summary = summary,
-        .source = "Rabenseifner, section 3.7",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = properties,
-        .generate = by_blocks({.collective = "reduce", .synchronizing = true}, write),
-    };
-}
-
 }  // namespace
 
 Algorithm allgather_ring() {
-    return {
-        .collective = "allgather",
-        .name = "ring",
-        .summary = "blocks are passed around a ring",
-        .source =
-            "Thakur, Rabenseifner and Gropp, Optimization of collective communication operations "
-            "in MPICH, section 4.1",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}, kIntoParameter},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate = by_blocks({.collective = "allgather", .synchronizing = true}, write_allgather),
-    };
+    return {.collective = "allgather",
+            .name = "ring",
+            .summary = "blocks are passed around a ring",
+            .source =
+                "Thakur, Rabenseifner and Gropp, Optimization of collective communication "
+                "operations in MPICH, section 4.1",
+            .parameters = {kTriedSegments, kIntoParameter},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({}, write_allgather)};
 }
-
 Algorithm allreduce_ring() {
-    return allreduce("ring", "blocks are reduced around a ring, then passed around it",
-                     "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
-                     {.bit_identical = true, .synchronizing = true}, write_allreduce<false>);
+    return {.collective = "allreduce",
+            .name = "ring",
+            .summary = "blocks are reduced around a ring, then passed around it",
+            .source = "Rabenseifner, section 3.7; Kolmakov and Zhang, section 2",
+            .parameters = {kTriedSegments, kIntoParameter},
+            .properties = {.bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({.lane_depth = 1}, write_allreduce<false>)};
 }
 Algorithm allreduce_pairwise_ring() {
-    return allreduce("pairwise-ring", "blocks are put to their ranks, then passed around a ring",
-                     "Rabenseifner, section 3.7",
-                     {.ordered = true, .bit_identical = true, .synchronizing = true},
-                     write_allreduce<true>);
+    return {.collective = "allreduce",
+            .name = "pairwise-ring",
+            .summary = "blocks are put to their ranks, then passed around a ring",
+            .source = "Rabenseifner, section 3.7",
+            .parameters = {kTriedSegments, kIntoParameter},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({.lane_depth = 1}, write_allreduce<true>)};
 }
 Algorithm reduce_ring() {
-    return reduce("ring", "blocks are reduced around a ring, then put to the root",
-                  {.bit_identical = true, .synchronizing = true}, write_reduce<false>);
+    return {.collective = "reduce",
+            .name = "ring",
+            .summary = "blocks are reduced around a ring, then put to the root",
+            .source = "Rabenseifner, section 3.7",
+            .parameters = {kTriedSegments},
+            .properties = {.bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({}, write_reduce<false>)};
 }
 Algorithm reduce_pairwise_ring() {
-    return reduce("pairwise-ring", "blocks are put to their ranks, and the results to the root",
-                  {.ordered = true, .bit_identical = true, .synchronizing = true},
-                  write_reduce<true>);
+    return {.collective = "reduce",
+            .name = "pairwise-ring",
+            .summary = "blocks are put to their ranks, and the results to the root",
+            .source = "Rabenseifner, section 3.7",
+            .parameters = {kTriedSegments},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({}, write_reduce<true>)};
 }
-
 Algorithm reduce_scatter_ring() {
-    return {
-        .collective = "reduce_scatter",
-        .name = "ring",
-        .summary = "blocks go around a ring, and each rank adds its part",
-        .source = "Rabenseifner, section 3.7",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.bit_identical = true, .synchronizing = true},
-        .generate = by_blocks({.collective = "reduce_scatter", .synchronizing = true},
-                              write_reduce_scatter),
-    };
+    return {.collective = "reduce_scatter",
+            .name = "ring",
+            .summary = "blocks go around a ring, and each rank adds its part",
+            .source = "Rabenseifner, section 3.7",
+            .parameters = {kTriedSegments},
+            .properties = {.bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({}, write_reduce_scatter)};
 }
 
 }  // namespace weft::collectives

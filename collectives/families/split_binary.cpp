@@ -4,8 +4,7 @@
 //
 // Idea     broadcast: the root sends the first half down its left subtree and the second half down
 //          its right subtree. Then each rank exchanges its half with its counterpart on the other
-//          side. There are two lanes: a rank forwards its half in one, and receives the other half
-//          in the other.
+//          side. A rank forwards its half in one lane, and receives the other half in another.
 //          reduce: the reverse. First each rank sends its counterpart the half of the other side,
 //          and combines the half of its own side. Then the halves go up the two subtrees.
 //          If the number of ranks is even, the last rank on the left has no counterpart. It
@@ -23,8 +22,7 @@
 //          the root.
 // Good for Buffers of medium size: the time of half a buffer along a binary tree, and one exchange.
 //          The default is pieces of about 8 KiB.
-// Holds    Not synchronizing. Counterparts are combined first, so a reduction is for operations
-//          that commute.
+// Holds    Counterparts are combined first, so a reduction is for operations that commute.
 #include "collectives/entries.hpp"
 #include "collectives/generate/blocks.hpp"
 #include "collectives/patterns/range_tree.hpp"
@@ -187,33 +185,29 @@ void write(BlockWriter& writer, const GenerateRequest& request) {
 
 }  // namespace
 
-Algorithm broadcast_split_binary() {
-    return {
-        .collective = "broadcast",
+Algorithm split_binary(std::string_view collective) {
+    Algorithm algorithm{
+        .collective = collective,
         .name = "split-binary",
-        .summary = "half of the buffer down each side of a binary tree, then counterparts exchange",
         .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
-        .parameters = {{"segments", "by size", "pieces of each half that follow each other",
-                        "2,5"}},
-        .properties = {.ordered = true, .bit_identical = true, .two_trees = true},
-        .generate = by_blocks(
-            {.collective = "broadcast", .blocks = 2, .cut = Cut::blocks, .in_pieces = true},
-            write<SplitBroadcast>),
-    };
-}
-
-Algorithm reduce_split_binary() {
-    return {
-        .collective = "reduce",
-        .name = "split-binary",
-        .summary = "counterparts exchange halves, then one half goes up each side of a binary tree",
-        .source = "Pjesivac-Grbovic et al.; Hoefler and Moor, section 3.1.2",
-        .parameters = {{"segments", "by size", "pieces that follow each other, each in halves",
-                        "2,5"}},
         .properties = {.bit_identical = true, .two_trees = true},
-        .generate = by_blocks({.collective = "reduce", .blocks = 2, .in_pieces = true},
-                              write<SplitReduction>),
     };
+    Parameter segments = kSegmentsBySize;
+    if (collective == "reduce") {
+        algorithm.summary =
+            "counterparts exchange halves, then one half goes up each side of a binary tree";
+        segments.help = "pieces that follow each other, each in halves";
+        algorithm.generate = by_blocks({.blocks = 2, .in_pieces = true}, write<SplitReduction>);
+    } else {
+        algorithm.summary =
+            "half of the buffer down each side of a binary tree, then counterparts exchange";
+        segments.help = "pieces of each half that follow each other";
+        algorithm.properties.ordered = true;
+        algorithm.generate =
+            by_blocks({.blocks = 2, .cut = Cut::blocks, .in_pieces = true}, write<SplitBroadcast>);
+    }
+    algorithm.parameters = {segments};
+    return algorithm;
 }
 
 }  // namespace weft::collectives

@@ -3,10 +3,10 @@
 // pipelined binary, or the optimal one under LogGP.
 //
 // Idea     A rank holds the blocks of its subtree, a range of ranks counted from the root. It
-//          exchanges them with its parent in one message. Larger subtrees are first. allgather:
-//          rank 0 gathers all blocks and sends them down the same tree (`gather-broadcast`).
-//          loggp-optimal: a rank with the blocks of n ranks first sends the blocks of m of these
-//          ranks to one of the m, with the m for which both ranks end as early as possible.
+//          exchanges them with its parent in one message. allgather: rank 0 gathers all blocks and
+//          sends them down the same tree (`gather-broadcast`). loggp-optimal: a rank with the
+//          blocks of n ranks first sends the blocks of m of these ranks to one of the m, with the m
+//          for which both ranks end as early as possible.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, sections 3.1.2 to 3.1.4 and
 //          3.3. loggp-optimal: Alexandrov et al., LogGP, section 4; Iannello, Efficient algorithms
 //          for the reduce-scatter operation in LogGP.
@@ -19,12 +19,10 @@
 //          credits. allgather: slots for 2n - 1 blocks.
 // Good for Short blocks, any n and root. kary, chain: few descriptors on each rank. chain,
 //          pipelined-binary: the default is pieces of about 8 KiB for all blocks together.
-// Holds    Only the allgather is synchronizing. In a gather each child has its own number for data,
-//          and all children get credits by one number. In a scatter all children get data by one
-//          number, and each has its own number for credits. The allgather needs no credits: a child
-//          sends the next segment after the result of the previous one. Children are numbered from
-//          the last one to the first: in a binomial tree, the number then limits the subtree.
-// Next     ../generate/named_trees.hpp for the trees.
+// Holds    A gather has a number for each child's data and one for all credits, a scatter the
+//          reverse. The allgather needs no credits: a child sends the next segment after the result
+//          of the previous one. Children are numbered from the last one to the first: in a binomial
+//          tree, the number then limits the subtree. Larger subtrees are served first.
 #include <array>
 #include <ranges>
 
@@ -46,7 +44,6 @@ class SubtreeBlocks {
           own_{request.rank, request.size, std::max(request.root, 0)},
           node_(patterns::find_node(tree, own_.size, own_.number())),
           largest_(tree.largest),
-          block_(as_u32(request.rank)),
           children_max_(tree.children_max) {
         if (largest_.empty()) {
             for (const patterns::Branch& branch : tree.branches(own_.size))
@@ -166,9 +163,9 @@ class SubtreeBlocks {
     BlockWriter& writer_;
     patterns::RelativeRank own_;
     patterns::TreeNode node_;
-    std::vector<Rank> largest_;   ///< largest subtree of a child by index
-    std::uint32_t block_;         ///< this rank's block
-    std::uint32_t children_max_;  ///< largest number of children of a rank
+    std::vector<Rank> largest_;                ///< largest subtree of a child by index
+    std::uint32_t children_max_;               ///< largest number of children of a rank
+    std::uint32_t block_ = as_u32(own_.rank);  ///< this rank's block
     std::uint32_t own_index_ = 0;
 };
 
@@ -186,68 +183,39 @@ std::vector<std::string> loggp_variants(const CandidateRequest& request, bool ga
 }
 
 Algorithm entry(std::string_view collective, std::string_view name) {
-    struct TreeEntry {
-        std::string_view name;
-        TreeOf tree;
-        std::string_view summary;
-        std::string_view source;
-        std::vector<Parameter> parameters;
-    };
-    static const TreeEntry kTrees[] = {
-        {"binomial",
-         binomial_tree,
-         "blocks of subtrees of doubling size in one message",
-         "Hoefler and Moor, section 3.1.3",
-         {{"segments", "1", kSegmentsHelp, "3"}}},
-        {"kary",
-         kary_tree,
-         "every rank passes on the blocks of k subtrees",
-         "Hoefler and Moor, section 3.1.2",
-         {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
-        {"chain",
-         chain_tree,
-         "each rank passes on the blocks of all later ranks, piece by piece",
-         "Hoefler and Moor, section 3.1.4",
-         {{"segments", "by size", kSegmentsHelp, "2,5"}}},
-        {"pipelined-binary",
-         binary_tree,
-         "blocks of subtrees along a binary tree, piece by piece",
-         "Hoefler and Moor, section 3.1.4",
-         {{"segments", "by size", kSegmentsHelp, "2,5"}}},
-        {"loggp-optimal",
-         scatter_tree,
-         "along the tree that is fastest in the LogGP model",
-         "Alexandrov et al., LogGP; Iannello",
-         {{"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
-          {"overhead", "2", "time that a message keeps either end busy", "0"},
-          {"block", "1", "time for the bytes of a block", "0,0.1,9"},
-          {"segments", "1", kSegmentsHelp, "3"}}},
+    static constexpr Parameter kLoggpParameters[] = {
+        {"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
+        {"overhead", "2", "time that a message keeps either end busy", "0"},
+        {"block", "1", "time for the bytes of a block", "0,0.1,9"},
+        kTriedSegments};
+    static constexpr TreeEntry kTrees[] = {
+        {"binomial", binomial_tree, "blocks of subtrees of doubling size in one message",
+         "Hoefler and Moor, section 3.1.3", kTreeSegments},
+        {"kary", kary_tree, "every rank passes on the blocks of k subtrees",
+         "Hoefler and Moor, section 3.1.2", kKaryParameters},
+        {"chain", chain_tree, "each rank passes on the blocks of all later ranks, piece by piece",
+         "Hoefler and Moor, section 3.1.4", kTreePieces},
+        {"pipelined-binary", binary_tree, "blocks of subtrees along a binary tree, piece by piece",
+         "Hoefler and Moor, section 3.1.4", kTreePieces},
+        {"loggp-optimal", scatter_tree, "along the tree that is fastest in the LogGP model",
+         "Alexandrov et al., LogGP; Iannello", kLoggpParameters},
     };
     const TreeEntry& found = *std::ranges::find(kTrees, name, &TreeEntry::name);
-    const BlockCall call{.collective = collective,
-                         .in_pieces = found.parameters.front().fallback == "by size",
-                         .one_stage = true};
+    const BlockCall call{.in_pieces = found.in_pieces(), .one_stage = true};
     const bool optimal = name == "loggp-optimal";
     const bool gathers = collective == "gather";
-    Algorithm algorithm{
-        .collective = collective,
-        .name = found.name,
-        .summary = found.summary,
-        .source = found.source,
-        .parameters = found.parameters,
-        .properties = {.ordered = true, .bit_identical = true},
-        .generate = [=, named = optimal && gathers ? TreeOf{gather_tree} : found.tree](
-                        const AlgorithmSpec& spec,
-                        const GenerateRequest& request) -> base::Result<plan::Program> {
-            KnownShapes own;
-            auto& tree = (request.known_shapes ? request.known_shapes : &own)->tree;
-            if (!tree) tree = WEFT_TRY(named(spec, request.size));
-            return program_by_blocks(call, spec, request,
-                                     [&](BlockWriter& writer, const GenerateRequest& cut) {
-                                         SubtreeBlocks blocks(writer, *tree, cut);
-                                         gathers ? blocks.gather() : blocks.scatter();
-                                     });
-        }};
+    const TreeOf tree_of = optimal && gathers ? TreeOf{gather_tree} : found.tree;
+    Algorithm algorithm = found.algorithm(collective);
+    algorithm.generate = [=](const GenerateRequest& request) -> base::Result<plan::Program> {
+        KnownShapes own;
+        auto& tree = (request.known_shapes ? request.known_shapes : &own)->tree;
+        if (!tree) tree = WEFT_TRY(tree_of(*request.spec, request.size));
+        return program_by_blocks(call, request,
+                                 [&](BlockWriter& writer, const GenerateRequest& cut) {
+                                     SubtreeBlocks blocks(writer, *tree, cut);
+                                     gathers ? blocks.gather() : blocks.scatter();
+                                 });
+    };
     if (optimal)
         algorithm.variants = [gathers](const CandidateRequest& request) {
             return loggp_variants(request, gathers);
@@ -255,13 +223,9 @@ Algorithm entry(std::string_view collective, std::string_view name) {
     return algorithm;
 }
 
-base::Result<plan::Program> generate_gather_broadcast(const AlgorithmSpec& spec,
-                                                      const GenerateRequest& request) {
-    const patterns::RangeTree tree = WEFT_TRY(tree_parameter(spec, request.size));
-    return program_by_blocks({.collective = "allgather", .depth = 1, .synchronizing = true}, spec,
-                             request, [&](BlockWriter& writer, const GenerateRequest& cut) {
-                                 SubtreeBlocks(writer, tree, cut).allgather();
-                             });
+void write_allgather(BlockWriter& writer, const GenerateRequest& request,
+                     const patterns::RangeTree& tree) {
+    SubtreeBlocks(writer, tree, request).allgather();
 }
 
 }  // namespace
@@ -277,9 +241,9 @@ Algorithm allgather_gather_broadcast() {
             .name = "gather-broadcast",
             .summary = "blocks go up a tree, all of them come down",
             .source = "Hoefler and Moor, section 3.3",
-            .parameters = {kTreeParameter, {"segments", "1", kSegmentsHelp, "3"}},
+            .parameters = {kTreeParameter, kTriedSegments},
             .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-            .generate = &generate_gather_broadcast};
+            .generate = by_blocks({.depth = 1}, tree_parameter, write_allgather)};
 }
 
 }  // namespace weft::collectives

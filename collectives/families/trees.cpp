@@ -2,10 +2,9 @@
 // trees.cpp - broadcast and reduce along a tree: flat, k-ary, k-nomial, or optimal in LogP.
 //
 // Idea     broadcast: a rank that receives the buffer forwards it to its children. reduce: a rank
-//          waits for its children's partial results, combines them after its own value in the order
-//          of their ranges, and puts the result to its parent. Numbers are counted from the root;
-//          subtrees are ranges. The algorithms differ in the tree, and in the default number of
-//          pieces; with pieces the steps are a loop.
+//          combines its children's partial results after its own value, in the order of their
+//          ranges, and puts the result to its parent. The algorithms differ in the tree, and in the
+//          default number of pieces; with pieces the steps are a loop.
 // Source   Hoefler and Moor, Energy, Memory, and Runtime Tradeoffs, section 3.1; Rabenseifner,
 //          Optimization of collective reduction operations, section 3.3; Karp, Sahay, Santos and
 //          Schauser, Optimal broadcast and summation in the LogP model.
@@ -17,13 +16,12 @@
 //            pipelined-binary  as kary with k = 2
 //            knomial           largest number of nonzero digits in base k of a number below n
 //            binomial          as knomial with k = 2
-//            logp-optimal      depends on the costs. A message takes w = latency + 2 overhead. A
-//                              sender starts a message every g = gap (or overhead, if longer).
-//                              The time is the least t with reach(t) >= n, where reach(t) = 1 for
-//                              t < w, else reach(t - g) + reach(t - w).
+//            logp-optimal      the least t with reach(t) >= n, where reach(t) = 1 for t < w =
+//                              latency + 2 overhead, else reach(t - g) + reach(t - w). A sender
+//                              starts a message every g = gap (or overhead, if longer).
 // Bytes    broadcast: a rank sends one buffer to each child: kary at most k, knomial at most (k-1)
-//          * ceil(log_k n); a leaf sends none. reduce: every rank but the root sends one buffer,
-//          and reduces one for each of its children.
+//          * ceil(log_k n). reduce: every rank but the root sends one buffer, and reduces one for
+//          each of its children.
 // Memory   broadcast: one slot; in a pipeline two copies of it and a credit for each child. reduce:
 //          a slot for each possible child; in a pipeline two copies each and a credit. A scratch
 //          buffer on ranks with children.
@@ -32,12 +30,11 @@
 //          short buffers, if a put costs 1/k of its latency. logp-optimal: short buffers on a
 //          network with known costs. chain, pipelined-binary: long buffers; the default is pieces
 //          of about 8 KiB.
-// Holds    Not synchronizing. The length of a rank's program depends on its children only, and its
-//          generator does not visit the other ranks. Reductions are in rank order if the root is
-//          rank 0. If the operation does not commute, rank 0 is the top of the tree for any root,
-//          and puts the result to the root; this adds one message. The number of a child's data in
-//          a reduction is its index among its siblings. The next numbers are the parent's credit,
-//          the result forwarded to the root, and the root's credit for it.
+// Holds    The time to generate a program depends on the rank's children only. Reductions are in
+//          rank order if the root is rank 0. If the operation does not commute, rank 0 is the top
+//          of the tree for any root, and puts the result to the root. In a reduction the number of
+//          a child's data is its index among its siblings. The next numbers are the parent's
+//          credit, the result forwarded to the root, and the root's credit for it.
 #include <algorithm>
 
 #include "collectives/entries.hpp"
@@ -133,10 +130,6 @@ class TreeReduction {
     patterns::TreePlace place_;
 };
 
-std::vector<Parameter> segments_by_size() {
-    return {{"segments", "by size", kSegmentsHelp, "2,5"}};
-}
-
 /// Returns the spec of logp-optimal with the machine's costs, scaled so that the time from one
 /// message of a parent to the next is kUnits.
 std::vector<std::string> logp_variants(const CandidateRequest& request, bool reduces) {
@@ -168,43 +161,26 @@ std::vector<std::string> kary_variants(const CandidateRequest& request) {
     return {fmt::format("kary:k={}", best)};
 }
 
-struct TreeEntry {
-    std::string_view name;
-    TreeOf tree;
-    std::string_view summary;
-    std::string_view source;
-    std::vector<Parameter> parameters;
-};
-
 Algorithm entry(std::string_view collective, std::string_view name,
                 std::span<const TreeEntry> trees) {
     const TreeEntry& found = *std::ranges::find(trees, name, &TreeEntry::name);
-    Algorithm algorithm{.collective = collective,
-                        .name = found.name,
-                        .summary = found.summary,
-                        .source = found.source,
-                        .parameters = found.parameters,
-                        .properties = {.ordered = true, .bit_identical = true}};
-    const bool in_pieces = algorithm.parameter("segments")->fallback == "by size";
-    const BlockCall call{
-        .collective = collective, .blocks = 1, .in_pieces = in_pieces, .one_stage = true};
+    Algorithm algorithm = found.algorithm(collective);
+    const BlockCall call{.blocks = 1, .in_pieces = found.in_pieces(), .one_stage = true};
     const bool reduces = find_collective(collective)->reduces();
     if (name == "logp-optimal")
         algorithm.variants = [reduces](const CandidateRequest& request) {
             return logp_variants(request, reduces);
         };
     if (name == "kary" && reduces) algorithm.variants = &kary_variants;
-    algorithm.generate = [=, named = found.tree](const AlgorithmSpec& spec,
-                                                 const GenerateRequest& request) {
-        const Tree tree = named(spec, request.size);
-        if (!tree) return base::Result<plan::Program>(tree.failure());
+    algorithm.generate =
+        [=, tree_of = found.tree](const GenerateRequest& request) -> base::Result<plan::Program> {
+        const patterns::RangeTree tree = WEFT_TRY(tree_of(*request.spec, request.size));
         return program_by_delivery(
-            call, spec, request,
-            [&](BlockWriter& writer, const GenerateRequest& cut, Delivery into) {
+            call, request, [&](BlockWriter& writer, const GenerateRequest& cut, Delivery into) {
                 if (reduces)
-                    TreeReduction(writer, *tree, cut).write();
+                    TreeReduction(writer, tree, cut).write();
                 else
-                    write_broadcast(writer, *tree, cut, into);
+                    write_broadcast(writer, tree, cut, into);
             });
     };
     return algorithm;
@@ -213,63 +189,46 @@ Algorithm entry(std::string_view collective, std::string_view name,
 }  // namespace
 
 Algorithm broadcast_tree(std::string_view name) {
-    static const TreeEntry kTrees[] = {
-        {"flat",
-         flat_tree,
-         "the root puts the buffer to every other rank",
-         "Hoefler and Moor, section 3.1",
-         {{"segments", "1", kSegmentsHelp}, kIntoParameter}},
-        {"kary",
-         kary_tree,
-         "every rank passes the buffer to k others",
-         "Hoefler and Moor, section 3.1.2",
-         {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
-        {"binomial",
-         binomial_tree,
-         "the number of ranks that have the buffer doubles each round",
-         "Hoefler and Moor, section 3.1",
-         {{"segments", "1", kSegmentsHelp}, kIntoParameter}},
-        {"knomial",
-         knomial_tree,
+    static constexpr Parameter kDirect[] = {kSegments, kIntoParameter};
+    static constexpr Parameter kKnomial[] = {
+        {"k", "4", "factor by which the ranks grow each round", "2,3,7"}, kTriedSegments};
+    static constexpr TreeEntry kTrees[] = {
+        {"flat", flat_tree, "the root puts the buffer to every other rank",
+         "Hoefler and Moor, section 3.1", kDirect},
+        {"kary", kary_tree, "every rank passes the buffer to k others",
+         "Hoefler and Moor, section 3.1.2", kKaryParameters},
+        {"binomial", binomial_tree, "the number of ranks that have the buffer doubles each round",
+         "Hoefler and Moor, section 3.1", kDirect},
+        {"knomial", knomial_tree,
          "the number of ranks that have the buffer grows k times each round",
-         "Hoefler and Moor, section 3.1.3",
-         {{"k", "4", "factor by which the ranks grow each round", "2,3,7"},
-          {"segments", "1", kSegmentsHelp, "3"}}},
+         "Hoefler and Moor, section 3.1.3", kKnomial},
         {"logp-optimal", logp_tree,
          "along the tree that reaches all ranks soonest in the LogP model",
-         "Karp et al., Optimal broadcast in the LogP model", logp_parameters()},
+         "Karp et al., Optimal broadcast in the LogP model", kLogpParameters},
         {"chain", chain_tree, "each rank passes the buffer on to the next, piece by piece",
-         "Hoefler and Moor, section 3.1.4", segments_by_size()},
+         "Hoefler and Moor, section 3.1.4", kTreePieces},
         {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
-         "Hoefler and Moor, section 3.1.4", segments_by_size()},
+         "Hoefler and Moor, section 3.1.4", kTreePieces},
     };
     return entry("broadcast", name, kTrees);
 }
 
 Algorithm reduce_tree(std::string_view name) {
-    static const TreeEntry kTrees[] = {
-        {"kary",
-         kary_tree,
-         "every rank combines the results of k others with its own",
-         "Hoefler and Moor, section 3.1.2",
-         {{"k", "2", "children of a rank", "1,3,5"}, {"segments", "1", kSegmentsHelp, "3"}}},
-        {"binomial",
-         binomial_tree,
-         "the number of active ranks is halved each round",
-         "Hoefler and Moor, section 3.1.3",
-         {{"segments", "1", kSegmentsHelp, "3"}}},
-        {"knomial",
-         knomial_tree,
-         "the number of active ranks is divided by k each round",
-         "Hoefler and Moor, section 3.1.3",
-         {{"k", "4", "divisor of the number of ranks each round", "2,3,7"},
-          {"segments", "1", kSegmentsHelp, "3"}}},
+    static constexpr Parameter kKnomial[] = {
+        {"k", "4", "divisor of the number of ranks each round", "2,3,7"}, kTriedSegments};
+    static constexpr TreeEntry kTrees[] = {
+        {"kary", kary_tree, "every rank combines the results of k others with its own",
+         "Hoefler and Moor, section 3.1.2", kKaryParameters},
+        {"binomial", binomial_tree, "the number of active ranks is halved each round",
+         "Hoefler and Moor, section 3.1.3", kTreeSegments},
+        {"knomial", knomial_tree, "the number of active ranks is divided by k each round",
+         "Hoefler and Moor, section 3.1.3", kKnomial},
         {"logp-optimal", logp_tree, "along the tree that is fastest in the LogP model",
-         "Karp et al., Optimal broadcast and summation in the LogP model", logp_parameters()},
+         "Karp et al., Optimal broadcast and summation in the LogP model", kLogpParameters},
         {"chain", chain_tree, "each rank adds its value and passes the result on, piece by piece",
-         "Hoefler and Moor, section 3.1.4", segments_by_size()},
+         "Hoefler and Moor, section 3.1.4", kTreePieces},
         {"pipelined-binary", binary_tree, "along a binary tree, piece by piece",
-         "Hoefler and Moor, section 3.1.4", segments_by_size()},
+         "Hoefler and Moor, section 3.1.4", kTreePieces},
     };
     return entry("reduce", name, kTrees);
 }

@@ -133,14 +133,13 @@ class BlockWriter {
 
 /// Fixed arguments of program_by_blocks().
 struct BlockCall {
-    std::string_view collective;
     std::uint32_t blocks = 0;                   ///< blocks of the buffer; 0: one for each rank
     Cut cut = Cut::buffer;                      ///< how a pipeline is cut
     std::uint32_t depth = BlockWriter::kDepth;  ///< copies of each slot in a pipeline
     /// Limit of `depth` if several segments are in flight. 1 suffices if the waits of a segment
     /// show that the receivers of its puts have read the slots of the lane's previous segment.
     std::uint32_t lane_depth = BlockWriter::kDepth;
-    bool synchronizing = false;  ///< calls with elements are synchronizing
+    bool synchronizing = false;  ///< true although Properties::synchronizing is false
     bool in_pieces = false;      ///< cut the buffer by in_pieces()
     bool one_stage = false;      ///< each rank has one stage, so a loop is a pipeline by itself
 };
@@ -148,18 +147,17 @@ struct BlockCall {
 /// Returns a program. `write(writer, request)` writes the steps of a segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_blocks(const BlockCall& call,
-                                                            const AlgorithmSpec& spec,
                                                             GenerateRequest request, Write write) {
-    if (call.in_pieces) request = in_pieces(spec, request);
-    const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
-    plan::Program header = program_header(call.collective, spec, request);
+    if (call.in_pieces) request = in_pieces(request);
+    const std::uint32_t segments = WEFT_TRY(pipeline_segments(request));
+    plan::Program header = program_header(request);
     if (header.units == 0) return plan::Builder(std::move(header)).finish();
-    const auto ranks = as_u32(request.size);
-    header.synchronizing = call.synchronizing;
+    header.synchronizing |= call.synchronizing;
     const bool in_flight = !call.one_stage && !call.in_pieces && !request.one_at_a_time;
     header.depth = in_flight ? std::min(call.depth, call.lane_depth) : call.depth;
-    BlockWriter writer(std::move(header), call.blocks == 0 ? ranks : call.blocks, segments,
-                       find_collective(call.collective)->blocks() ? Cut::blocks : call.cut);
+    const bool has_blocks = find_collective(request.algorithm->collective)->blocks();
+    BlockWriter writer(std::move(header), call.blocks == 0 ? as_u32(request.size) : call.blocks,
+                       segments, has_blocks ? Cut::blocks : call.cut);
     write(writer, request);
     if (in_flight) writer.interleave();
     return std::move(writer).finish();
@@ -169,32 +167,46 @@ template <class Write>
 /// request, delivery). With direct delivery there is one segment.
 template <class Write>
 [[nodiscard]] base::Result<plan::Program> program_by_delivery(BlockCall call,
-                                                              const AlgorithmSpec& spec,
                                                               GenerateRequest request,
                                                               Write write) {
-    const Delivery into = WEFT_TRY(delivery(spec));
+    const Delivery into = WEFT_TRY(delivery(*request.spec));
     if (into == Delivery::direct) {
         request.segments = 1;
         call.in_pieces = false;
     }
-    return program_by_blocks(
-        call, spec, request,
-        [&](BlockWriter& writer, const GenerateRequest& cut) { write(writer, cut, into); });
+    return program_by_blocks(call, request, [&](BlockWriter& writer, const GenerateRequest& cut) {
+        write(writer, cut, into);
+    });
 }
+
+using WriteSteps = void (*)(BlockWriter&, const GenerateRequest&);
+using WriteStepsTo = void (*)(BlockWriter&, const GenerateRequest&, Delivery);
 
 /// Returns the generator of an algorithm whose only parameters are `segments` and, if `write` takes
 /// a delivery, `into`.
-[[nodiscard]] inline Generate by_blocks(const BlockCall& call,
-                                        void (*write)(BlockWriter&, const GenerateRequest&)) {
-    return [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return program_by_blocks(call, spec, request, write);
+[[nodiscard]] inline Generate by_blocks(const BlockCall& call, WriteSteps write) {
+    return [=](const GenerateRequest& request) { return program_by_blocks(call, request, write); };
+}
+[[nodiscard]] inline Generate by_blocks(const BlockCall& call, WriteStepsTo write) {
+    return
+        [=](const GenerateRequest& request) { return program_by_delivery(call, request, write); };
+}
+/// Returns the generator of an algorithm with further parameters, which read(request) returns as a
+/// Result. `write(writer, request, parameters)` writes the steps of a segment.
+template <class Read, class WriteParameters>
+[[nodiscard]] Generate by_blocks(const BlockCall& call, Read read, WriteParameters write) {
+    return [=](const GenerateRequest& request) -> base::Result<plan::Program> {
+        const auto parameters = WEFT_TRY(read(request));
+        return program_by_blocks(call, request,
+                                 [&](BlockWriter& writer, const GenerateRequest& cut) {
+                                     write(writer, cut, parameters);
+                                 });
     };
 }
-[[nodiscard]] inline Generate by_blocks(const BlockCall& call,
-                                        void (*write)(BlockWriter&, const GenerateRequest&,
-                                                      Delivery)) {
-    return [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
-        return program_by_delivery(call, spec, request, write);
+/// Returns a function for by_blocks() that reads the parameter `k`.
+[[nodiscard]] inline auto read_radix(std::int64_t fallback, std::int64_t least) {
+    return [=](const GenerateRequest& request) {
+        return radix_parameter(*request.spec, fallback, least);
     };
 }
 
@@ -206,15 +218,13 @@ inline void put_into_place(BlockWriter& writer, Rank to, std::uint32_t number,
 
 /// Returns an allreduce in stages; `add(stages)` appends the stages.
 template <class Add>
-[[nodiscard]] base::Result<plan::Stages> stages_of_buffer(const AlgorithmSpec& spec,
-                                                          const GenerateRequest& request, Add add) {
-    const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
-    plan::Program header = program_header("allreduce", spec, request);
+[[nodiscard]] base::Result<plan::Stages> stages_of_buffer(const GenerateRequest& request, Add add) {
+    const std::uint32_t segments = WEFT_TRY(pipeline_segments(request));
+    plan::Program header = program_header(request);
     if (header.units == 0) return plan::begin_stages(std::move(header));
     header.units = segments;
     header.segments = segments;
     header.depth = segments > 1 ? 2 : 1;
-    header.synchronizing = true;
     plan::Stages stages = plan::begin_stages(std::move(header));
     stages.carries = true;
     stages.interleaves = segments > 1 && !request.one_at_a_time;

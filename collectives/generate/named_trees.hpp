@@ -89,7 +89,7 @@ inline constexpr Parameter kTreeParameter{
     "(kary:k=1),(kary:k=3),(knomial:k=3)"};
 
 /// Returns the tree in the parameter `tree`.
-inline Tree tree_parameter(const AlgorithmSpec& spec, Rank size) {
+inline Tree tree_parameter(const GenerateRequest& request) {
     struct NamedTree {
         std::string_view name;
         TreeOf tree;
@@ -103,8 +103,8 @@ inline Tree tree_parameter(const AlgorithmSpec& spec, Rank size) {
         {"flat", flat_tree},
         {"chain", chain_tree},
         {"pipelined-binary", binary_tree}};
-    const SpecParameter* const given = spec.find("tree");
-    if (given == nullptr) return binomial_tree(spec, size);
+    const SpecParameter* const given = request.spec->find("tree");
+    if (given == nullptr) return binomial_tree(*request.spec, request.size);
     if (given->nested.empty() || given->nested.front().is_schedule())
         return fail_at(given->position,
                        "tree must be (binomial), (kary:k=2) or another tree, in parentheses");
@@ -123,14 +123,39 @@ inline Tree tree_parameter(const AlgorithmSpec& spec, Rank size) {
                            found->parameters.empty()
                                ? "none"
                                : fmt::format("{}", fmt::join(found->parameters, ", ")));
-    return found->tree(named, size);
+    return found->tree(named, request.size);
 }
 
-[[nodiscard]] inline std::vector<Parameter> logp_parameters() {
-    return {{"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
-            {"overhead", "2", "time that sending or receiving keeps a rank busy", "0"},
-            {"gap", "4", "time from one message of a rank to its next", "1,9"},
-            {"segments", "1", kSegmentsHelp, "3"}};
-}
+/// An algorithm along a tree.
+struct TreeEntry {
+    std::string_view name;
+    TreeOf tree;
+    std::string_view summary;
+    std::string_view source;
+    std::span<const Parameter> parameters;
+
+    /// Returns the entry of the algorithm without its generator.
+    [[nodiscard]] Algorithm algorithm(std::string_view collective) const {
+        return {.collective = collective,
+                .name = name,
+                .summary = summary,
+                .source = source,
+                .parameters = {parameters.begin(), parameters.end()},
+                .properties = {.ordered = true, .bit_identical = true}};
+    }
+    [[nodiscard]] bool in_pieces() const {
+        return parameters.front().fallback == kSegmentsBySize.fallback;
+    }
+};
+
+inline constexpr Parameter kTreeSegments[] = {kTriedSegments};
+inline constexpr Parameter kTreePieces[] = {kSegmentsBySize};
+inline constexpr Parameter kKaryParameters[] = {{"k", "2", "children of a rank", "1,3,5"},
+                                                kTriedSegments};
+inline constexpr Parameter kLogpParameters[] = {
+    {"latency", "6", "time that a message travels, in any unit, as in 1.25", "1,50"},
+    {"overhead", "2", "time that sending or receiving keeps a rank busy", "0"},
+    {"gap", "4", "time from one message of a rank to its next", "1,9"},
+    kTriedSegments};
 
 }  // namespace weft::collectives

@@ -183,24 +183,22 @@ class RangeExchange {
 
 /// Returns the entry of an algorithm that cuts the buffer into bit_floor(ranks) blocks. A reduce
 /// synchronizes only if the number of ranks is a power of two.
-[[nodiscard]] inline Algorithm range_exchange_entry(
-    std::string_view collective, std::string_view name, std::string_view summary,
-    std::string_view source, void (*write)(BlockWriter&, const GenerateRequest&)) {
+[[nodiscard]] inline Algorithm range_exchange_entry(std::string_view collective,
+                                                    std::string_view name, std::string_view summary,
+                                                    std::string_view source, WriteSteps write) {
     const bool synchronizing = !find_collective(collective)->rooted();
     return {.collective = collective,
             .name = name,
             .summary = summary,
             .source = source,
-            .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
+            .parameters = {kTriedSegments},
             .properties = {.ordered = true, .bit_identical = true, .synchronizing = synchronizing},
-            .generate = [=](const AlgorithmSpec& spec, const GenerateRequest& request) {
+            .generate = [=](const GenerateRequest& request) {
                 const auto ranks = as_u32(request.size);
-                return program_by_blocks(
-                    {.collective = collective,
-                     .blocks = std::bit_floor(ranks),
-                     .lane_depth = synchronizing ? 1U : BlockWriter::kDepth,
-                     .synchronizing = synchronizing || std::has_single_bit(ranks)},
-                    spec, request, write);
+                return program_by_blocks({.blocks = std::bit_floor(ranks),
+                                          .lane_depth = synchronizing ? 1U : BlockWriter::kDepth,
+                                          .synchronizing = std::has_single_bit(ranks)},
+                                         request, write);
             }};
 }
 

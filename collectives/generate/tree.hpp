@@ -45,24 +45,43 @@ inline void write_tree(BlockWriter& writer, const patterns::TreePlace& place, Tr
     send_down(writer, place, data);
 }
 
-/// Combines this rank's value and its children's partial results into the target. Child i has put
-/// number i; its parent gives it credits by number `children_max`.
+/// A reduction up a tree. Child i puts its partial result by number `first_child` + i.
+struct UpData {
+    std::uint32_t block = 0;        ///< block of the buffer that the tree carries
+    std::uint32_t first_child = 0;  ///< number of the first child's data
+    std::uint32_t credit = 0;       ///< number of the credits that a parent gives to its children
+};
+
+/// Combines this rank's value and its children's partial results into the target.
 inline void combine_up(BlockWriter& writer, const patterns::TreePlace& place,
-                       const plan::Block& target) {
-    std::vector<plan::Block> operands{writer.input(0)};
-    for (const Rank child : place.children) {
-        const auto number = as_u32(std::ssize(operands) - 1);
-        writer->wait(child, number);
-        operands.push_back(writer.slot(number, 0));
-    }
+                       const plan::Block& target, UpData data) {
+    std::vector<plan::Block> operands;
+    const auto receive = [&](std::uint32_t child) {
+        writer->wait(place.children[child], data.first_child + child);
+        operands.push_back(writer.slot(data.first_child + child, data.block));
+    };
+    if (place.before < place.children.size()) receive(place.before);
+    operands.push_back(writer.input(data.block));
+    for (std::uint32_t child = 0; child < place.children.size(); ++child)
+        if (child != place.before) receive(child);
     writer.combine(target, operands);
-    for (const Rank child : place.children) writer.give_credit(child, place.children_max);
+    for (const Rank child : place.children) writer.give_credit(child, data.credit);
 }
 /// Puts a partial result to the parent.
-inline void send_up(BlockWriter& writer, const patterns::TreePlace& place,
-                    const plan::Block& value) {
-    writer.await_credit(place.parent, place.children_max);
-    writer->put(place.parent, place.child_index, value);
+inline void send_up(BlockWriter& writer, const patterns::TreePlace& place, const plan::Block& value,
+                    UpData data) {
+    writer.await_credit(place.parent, data.credit);
+    writer->put(place.parent, data.first_child + place.child_index, value);
+}
+/// Combines the values of a subtree: at the root in the output, at leaves in the input, elsewhere
+/// in scratch. Puts the result to the parent.
+inline void reduce_up(BlockWriter& writer, const patterns::TreePlace& place, UpData data) {
+    const bool leaf = place.children.empty();
+    if (place.parent == plan::kNoRank)
+        return combine_up(writer, place, writer.output(data.block), data);
+    const plan::Block partial = leaf ? writer.input(data.block) : writer.scratch(0, data.block);
+    if (!leaf) combine_up(writer, place, partial, data);
+    send_up(writer, place, partial, data);
 }
 
 /// Like write_tree(), for a single block that is delivered directly into buffers.

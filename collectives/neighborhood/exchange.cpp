@@ -64,7 +64,7 @@ base::Result<Stencil> Stencil::make(Grid grid, std::vector<Coordinates> offsets)
     if (offsets.empty()) return base::fail(Status::argument, "the list of offsets is empty");
     std::map<Coordinates, std::uint32_t> numbers;
     for (const Coordinates& offset : offsets) {
-        const auto number = static_cast<std::uint32_t>(numbers.size());
+        const auto number = as_u32(numbers.size());
         if (offset.size() != grid.dimensions())
             return base::fail(Status::argument,
                               "offset {} has {} parts, but the grid has {} dimensions", number,
@@ -187,7 +187,7 @@ class Routes {
             return writer.output(stencil_.opposite(found->second));
         const std::uint32_t id =
             data_ == NeighborData::same ? waiting_.find(begin)->second : offset;
-        const auto blocks = static_cast<std::uint32_t>(stencil_.offsets().size());
+        const auto blocks = as_u32(stencil_.offsets().size());
         return writer.scratch(id / blocks, id % blocks);
     }
 
@@ -209,8 +209,7 @@ class Routes {
             std::vector<MovingBlock>& blocks = round.messages[found->second].blocks;
             if (data_ == NeighborData::same) {
                 const Coordinates begin = parts_of(stencil_.offsets()[i], 0, end);
-                if (!index_of_.contains(begin))
-                    waiting_.emplace(begin, static_cast<std::uint32_t>(waiting_.size()));
+                if (!index_of_.contains(begin)) waiting_.emplace(begin, as_u32(waiting_.size()));
                 const auto [block, is_first] = shared.emplace(begin, blocks.size());
                 if (!is_first) {
                     blocks[block->second].offsets.push_back(i);
@@ -242,11 +241,7 @@ class NeighborWriter {
           rank_(request.rank),
           segments_(request.segments),
           mapped_(request.way == NeighborWay::direct ? request.mapped : nullptr),
-          in_lanes_(request.way == NeighborWay::direct && (mapped_ != nullptr || segments_ > 1)),
-          by_rank_(routes_.numbers() > stencil_.grid().ranks()),
-          numbers_(by_rank_ ? static_cast<std::uint32_t>(stencil_.grid().ranks())
-                            : routes_.numbers()),
-          here_(stencil_.grid().coordinates_of(rank_)) {}
+          in_lanes_(request.way == NeighborWay::direct && (mapped_ != nullptr || segments_ > 1)) {}
 
     void write() {
         copy_to_self();
@@ -275,7 +270,7 @@ class NeighborWriter {
         for (const Round& round : routes_.rounds()) {
             for (const RoundMessage& message : round.messages) {
                 if (message.stays()) continue;
-                const auto blocks = static_cast<std::uint32_t>(message.blocks.size());
+                const auto blocks = as_u32(message.blocks.size());
                 if (all_mapped && is_mappable(message)) continue;
                 writer_->reserve_capacities(by_rank_ ? 0 : message.number, by_rank_ ? numbers_ : 1,
                                             blocks);
@@ -295,7 +290,7 @@ class NeighborWriter {
     /// Returns the number of a message; each number has one sender at each receiver. A narrow grid
     /// has fewer ranks than messages, so messages there are numbered by sender.
     [[nodiscard]] std::uint32_t number_of(const RoundMessage& message, Rank sender) const {
-        return by_rank_ ? static_cast<std::uint32_t>(sender) : message.number;
+        return by_rank_ ? as_u32(sender) : message.number;
     }
     /// Returns the number of the receiver's signal that it has read a message.
     [[nodiscard]] std::uint32_t credit_of(const RoundMessage& message, Rank receiver) const {
@@ -363,7 +358,7 @@ class NeighborWriter {
         const bool maps = is_mapped(message, to);
         begin_lane(!maps);
         if (maps) {
-            const auto blocks = static_cast<std::uint32_t>(from.size());
+            const auto blocks = as_u32(from.size());
             writer_->expose(to, number, plan::input(from.front().first, blocks * segments_));
             writer_->wait(to, credit_of(message, to));
             return true;
@@ -425,9 +420,11 @@ class NeighborWriter {
     std::uint32_t segments_;
     const std::vector<bool>* mapped_;  ///< NeighborRequest::mapped of direct calls, else nullptr
     bool in_lanes_;                    ///< each message has its own lane
-    bool by_rank_;                     ///< the number of a message is its sender's rank
-    std::uint32_t numbers_;            ///< number of different message numbers
-    Coordinates here_;
+    /// The number of a message is its sender's rank.
+    bool by_rank_ = routes_.numbers() > stencil_.grid().ranks();
+    /// Number of different message numbers.
+    std::uint32_t numbers_ = by_rank_ ? as_u32(stencil_.grid().ranks()) : routes_.numbers();
+    Coordinates here_ = stencil_.grid().coordinates_of(rank_);
 };
 
 }  // namespace
@@ -444,15 +441,15 @@ plan::Program generate_neighbors(const NeighborRequest& request) {
         return plan::Builder(std::move(header)).finish();
     }
     header.depth = BlockWriter::kDepth;
-    BlockWriter writer(std::move(header), static_cast<std::uint32_t>(stencil.offsets().size()),
-                       request.segments, Cut::blocks);
+    BlockWriter writer(std::move(header), as_u32(stencil.offsets().size()), request.segments,
+                       Cut::blocks);
     NeighborWriter(writer, request).write();
     return std::move(writer).finish();
 }
 
 plan::Contract neighbor_contract(const Stencil& stencil, NeighborData data) {
     const auto pieces = [&stencil](const plan::Program& header) {
-        return header.units / static_cast<std::uint32_t>(stencil.offsets().size());
+        return header.units / as_u32(stencil.offsets().size());
     };
     plan::Contract contract;
     contract.collective = name_of(data);

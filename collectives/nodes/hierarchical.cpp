@@ -256,7 +256,7 @@ struct PartSpecs {
 base::Result<void> take_segments(Named& part, PartSpecs& parts) {
     if (part.algorithm->parameter("segments") == nullptr || part.spec.find("segments") == nullptr)
         return base::Done{};
-    const auto segments = WEFT_TRY(pipeline_segments(part.spec, {}));
+    const auto segments = WEFT_TRY(pipeline_segments({.spec = &part.spec}));
     if (segments > 1 && parts.segments > 1 && segments != parts.segments)
         return base::fail(
             Status::argument,
@@ -382,16 +382,15 @@ base::Result<plan::Program> compose(const Composed& entry, const PartSpecs& part
                         one_at_a_time ? plan::Flow::one_segment : plan::Flow::parts);
 }
 
-base::Result<plan::Program> generate_hierarchical(const Composed& entry, const AlgorithmSpec& spec,
-                                                  const GenerateRequest& asked) {
-    GenerateRequest request = asked;
+base::Result<plan::Program> generate_hierarchical(const Composed& entry, GenerateRequest request) {
+    const AlgorithmSpec& spec = *request.spec;
     const auto transfer = WEFT_TRY(local_transfer_of(entry, spec, request));
     const auto parts = WEFT_TRY(parts_of(entry, spec, transfer));
     WEFT_TRY(reject_gaps(parts, request));
-    const std::uint32_t segments = WEFT_TRY(pipeline_segments(spec, request));
+    const std::uint32_t segments = WEFT_TRY(pipeline_segments(request));
     request.segments =
         as_u32(std::min<std::uint64_t>(std::uint64_t{segments} * parts.segments, kSegmentsMax));
-    plan::Program header = program_header(entry.collective, spec, request);
+    plan::Program header = program_header(request);
     request.root = header.root;
     if (header.units == 0) return header;
     const Groups groups(request, entry.scans() ? Leader::last : Leader::first);
@@ -400,7 +399,6 @@ base::Result<plan::Program> generate_hierarchical(const Composed& entry, const A
                           "the operation does not commute, and {} hierarchical combines in rank "
                           "order only if each node has consecutive ranks",
                           entry.collective);
-    header.synchronizing = entry.synchronizes();
     return compose(entry, parts, std::move(header), groups, request.one_at_a_time);
 }
 
@@ -481,8 +479,8 @@ Algorithm hierarchical(std::string_view collective) {
                        {kNet, entry.net_default, entry.net_help, entry.net_tries}},
         .properties = default_properties(entry),
         .generate =
-            [&entry](const AlgorithmSpec& spec, const GenerateRequest& request) {
-                return generate_hierarchical(entry, spec, request);
+            [&entry](const GenerateRequest& request) {
+                return generate_hierarchical(entry, request);
             },
         .variants =
             [&entry](const CandidateRequest& request) { return variants_of(entry, request); },
@@ -491,7 +489,7 @@ Algorithm hierarchical(std::string_view collective) {
     if (!entry.down.empty())
         algorithm.parameters.push_back(
             {"down", "flat", "how the ranks of a node get the result", "(binomial)"});
-    if (entry.traits().has_data()) algorithm.parameters.push_back({"segments", "1", kSegmentsHelp});
+    if (entry.traits().has_data()) algorithm.parameters.push_back(kSegments);
     if (entry.maps) algorithm.parameters.push_back(kNearParameter);
     return algorithm;
 }

@@ -21,48 +21,45 @@
 
 namespace weft::collectives::patterns {
 
-/// Neighbors of a node in one of the trees. -1: no such node.
-struct InnerPlace {
-    Rank parent = -1;
-    std::uint32_t child_index = 0;  ///< index among the parent's children
-    Rank children[2] = {-1, -1};    ///< the second child exists only if the first one does
-    /// Index of the child with smaller numbers than the node; the other child has larger ones.
-    int before = -1;
-};
-
 class DoubleTree {
   public:
     explicit DoubleTree(Rank size) : count_(size - 1), mirrored_(count_ % 2 == 0) {}
 
-    /// Returns the position of number v in tree 0 or 1.
-    [[nodiscard]] InnerPlace place(int tree, Rank v) const {
+    /// Returns the neighbors of number v in tree 0 or 1, as numbers. A node has at most two
+    /// children.
+    [[nodiscard]] TreePlace place(int tree, Rank v) const {
         if (tree == 0) return place_in_first(v);
-        InnerPlace place = place_in_first(v == 0 ? 0 : other_number(v, -1));
-        for (Rank* other : {&place.parent, &place.children[0], &place.children[1]})
-            if (*other > 0) *other = other_number(*other, +1);
+        TreePlace place = place_in_first(v == 0 ? 0 : other_number(v, -1));
+        for_each_neighbor(place,
+                          [&](Rank other) { return other > 0 ? other_number(other, +1) : other; });
         if (mirrored_ && v != 0) place.before = 1;
         return place;
     }
-    /// Returns the position of rank `own`, with ranks instead of numbers.
-    [[nodiscard]] InnerPlace place(int tree, const RelativeRank& own) const {
-        InnerPlace found = place(tree, own.number());
-        for (Rank* other : {&found.parent, &found.children[0], &found.children[1]})
-            if (*other >= 0) *other = own.rank_of(*other);
+    /// Returns the neighbors of rank `own`, as ranks.
+    [[nodiscard]] TreePlace place(int tree, const RelativeRank& own) const {
+        TreePlace found = place(tree, own.number());
+        for_each_neighbor(found, [&](Rank other) { return own.rank_of(other); });
         return found;
     }
 
   private:
+    /// Replaces the numbers of the neighbors by of(number).
+    template <class Of>
+    static void for_each_neighbor(TreePlace& place, Of of) {
+        if (place.parent >= 0) place.parent = of(place.parent);
+        for (Rank& child : place.children) child = of(child);
+    }
     /// Maps a number of the second tree to the first (`by` -1), or back (`by` 1). Mirrors it, or
     /// shifts it by `by` if the count is odd.
     [[nodiscard]] Rank other_number(Rank v, Rank by) const {
         return mirrored_ ? count_ + 1 - v : (v - 1 + by + count_) % count_ + 1;
     }
-    [[nodiscard]] InnerPlace place_in_first(Rank v) const {
-        InnerPlace place;
+    [[nodiscard]] TreePlace place_in_first(Rank v) const {
+        TreePlace place{.children_max = 2};
         if (v == 0) {
             if (count_ > 0)
-                place.children[0] =
-                    static_cast<Rank>(std::bit_floor(static_cast<unsigned>(count_)));
+                place.children.push_back(
+                    static_cast<Rank>(std::bit_floor(static_cast<unsigned>(count_))));
             return place;
         }
         const Rank bit = v & -v;
@@ -70,10 +67,10 @@ class DoubleTree {
         place.parent = up > count_ ? v ^ bit : static_cast<Rank>(up);
         place.child_index = place.parent != 0 && v > place.parent ? 1 : 0;
         place.before = 0;
-        if (bit > 1) place.children[0] = v - bit / 2;
+        if (bit > 1) place.children.push_back(v - bit / 2);
         for (Rank step = bit / 2; step > 0; step /= 2) {
             if (v > count_ - step) continue;
-            place.children[1] = v + step;
+            place.children.push_back(v + step);
             break;
         }
         return place;

@@ -109,6 +109,8 @@ struct TreePlace {
     std::uint32_t child_index = 0;  ///< index among the parent's children
     std::vector<Rank> children;
     std::uint32_t children_max = 0;  ///< largest number of children of a rank; equal on all ranks
+    /// Index of a child with smaller numbers than the node, if it has such a child.
+    std::uint32_t before = ~0U;
 };
 [[nodiscard]] TreePlace place_in(const RangeTree& tree, RelativeRank own);
 

@@ -35,12 +35,7 @@ enum Halves : std::uint32_t { first_half = 1, second_half = 2, both_halves = 3 }
 class RecursiveHalving {
   public:
     RecursiveHalving(BlockWriter& writer, const GenerateRequest& request)
-        : writer_(writer),
-          rank_(as_u32(request.rank)),
-          size_(as_u32(request.size)),
-          power_(std::bit_floor(size_)),
-          pairs_(size_ - power_),
-          border_(pairs_ == 0 ? power_ : pairs_ + (power_ - pairs_ + 1) / 2) {}
+        : writer_(writer), rank_(as_u32(request.rank)), size_(as_u32(request.size)) {}
 
     void write() {
         const bool in_pair = rank_ < 2 * pairs_;
@@ -175,9 +170,10 @@ class RecursiveHalving {
     BlockWriter& writer_;
     std::uint32_t rank_;
     std::uint32_t size_;
-    std::uint32_t power_;
-    std::uint32_t pairs_;
-    std::uint32_t border_;     ///< least number without a pair whose block is in the second half
+    std::uint32_t power_ = std::bit_floor(size_);
+    std::uint32_t pairs_ = size_ - power_;
+    /// Least number without a pair whose block is in the second half.
+    std::uint32_t border_ = pairs_ == 0 ? power_ : pairs_ + (power_ - pairs_ + 1) / 2;
     bool in_scratch_ = false;  ///< true after the first reduction
 };
 
@@ -188,16 +184,13 @@ void write_halving(BlockWriter& writer, const GenerateRequest& request) {
 }  // namespace
 
 Algorithm reduce_scatter_recursive_halving() {
-    return {
-        .collective = "reduce_scatter",
-        .name = "recursive-halving",
-        .summary = "pairs exchange the blocks that the other reduces, at doubling distances",
-        .source = "Thakur, Rabenseifner and Gropp, section 4.4",
-        .parameters = {{"segments", "1", kSegmentsHelp, "3"}},
-        .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
-        .generate =
-            by_blocks({.collective = "reduce_scatter", .synchronizing = true}, write_halving),
-    };
+    return {.collective = "reduce_scatter",
+            .name = "recursive-halving",
+            .summary = "pairs exchange the blocks that the other reduces, at doubling distances",
+            .source = "Thakur, Rabenseifner and Gropp, section 4.4",
+            .parameters = {kTriedSegments},
+            .properties = {.ordered = true, .bit_identical = true, .synchronizing = true},
+            .generate = by_blocks({}, write_halving)};
 }
 
 }  // namespace weft::collectives

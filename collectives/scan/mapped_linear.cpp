@@ -50,18 +50,17 @@ void write(BlockWriter& writer, const GenerateRequest& request, std::uint32_t pi
     if (request.size > 1) writer->reserve_slots(done + 1);
 }
 
-base::Result<plan::Program> generate(const AlgorithmSpec& spec, const GenerateRequest& asked) {
-    const std::uint64_t bytes = asked.elements * asked.element_bytes;
+base::Result<plan::Program> generate(GenerateRequest request) {
+    const std::uint64_t bytes = request.elements * request.element_bytes;
     const auto by_size = static_cast<std::int64_t>(bytes / kPieceBytes);
     const std::int64_t pieces =
-        WEFT_TRY(number_parameter(spec, kPieces.name,
+        WEFT_TRY(number_parameter(*request.spec, kPieces.name,
                                   {.fallback = std::clamp<std::int64_t>(by_size, 1, kPiecesMax),
                                    .least = 1,
                                    .most = kPiecesMax}));
-    GenerateRequest request = asked;
     request.segments = 1;  // no put target limits the size, so buffers are not cut
     const auto blocks = as_u32(pieces);
-    return program_by_blocks({.collective = "scan", .blocks = blocks}, spec, request,
+    return program_by_blocks({.blocks = blocks}, request,
                              [blocks](BlockWriter& writer, const GenerateRequest& call) {
                                  write(writer, call, blocks);
                              });
@@ -77,8 +76,7 @@ Algorithm scan_mapped_linear() {
         .source = "Hoefler and Moor, section 3.1.4",
         .parameters = {kPieces},
         .properties = {.ordered = true, .bit_identical = true, .one_node = true, .direct = true},
-        .generate = &generate,
-    };
+        .generate = &generate};
 }
 
 }  // namespace weft::collectives

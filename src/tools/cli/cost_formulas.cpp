@@ -44,8 +44,7 @@ constexpr Pattern kPatterns[] = {
     {"alltoall", "direct", "direct"},
 };
 
-/// Formulas of papers by shape: stages with given numbers of messages, or a tree. See
-/// tools/lab/cost/formulas.hpp for the formulas with the papers' own arguments.
+/// Formulas of papers (tools/lab/cost/formulas.hpp) by shape of the algorithm: stages or a tree.
 class Formulas {
   public:
     Formulas(const ProgramQuestion& question, const lab::CostParameters& parameters)
@@ -123,8 +122,9 @@ class Formulas {
             if (!k) return std::nullopt;
             values.push_back({"k", static_cast<double>(*k)});
         } else if (pattern->argument == "segments") {
-            const auto pieces = collectives::pipeline_segments(
-                spec, collectives::in_pieces(spec, question_.request));
+            collectives::GenerateRequest request = question_.request;
+            request.spec = &spec;
+            const auto pieces = collectives::pipeline_segments(collectives::in_pieces(request));
             if (!pieces) return std::nullopt;
             values.push_back({"segments", static_cast<double>(*pieces)});
         }

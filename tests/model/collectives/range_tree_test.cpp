@@ -71,8 +71,8 @@ TEST(DoubleTree, NoRankHasChildrenInBothTrees) {
     for (int size = 2; size <= 600; ++size) {
         const DoubleTree trees(size);
         for (Rank v = 1; v < size; ++v) {
-            const bool first = trees.place(0, v).children[0] >= 0;
-            const bool second = trees.place(1, v).children[0] >= 0;
+            const bool first = !trees.place(0, v).children.empty();
+            const bool second = !trees.place(1, v).children.empty();
             EXPECT_FALSE(first && second) << v << " of " << size;
         }
     }
