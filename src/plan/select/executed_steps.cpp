@@ -15,11 +15,6 @@ bool is_mapped(const Block& block) {
     return block.buffer == Buffer::mapped;
 }
 
-bool raises_flag(StepKind kind) {
-    return kind == StepKind::put || kind == StepKind::signal || kind == StepKind::expose ||
-           kind == StepKind::publish;
-}
-
 /// Counts the elements of blocks in one segment.
 struct ElementCounter {
     const Program& program;

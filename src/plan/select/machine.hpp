@@ -6,7 +6,7 @@
 //          waits for its turn on the processor, and the ranks share the processors to compute.
 // Why      Times are whole numbers, so all ranks of a team compute the same choice from the same
 //          numbers.
-// Next     predict.hpp for the use of these costs; docs/selection.md.
+// Next     prediction.hpp for the use of these costs; docs/selection.md.
 #pragma once
 
 #include <cstdint>
@@ -92,6 +92,10 @@ struct Machine {
     std::int64_t kernel_copy_byte_fs = kKernelCopyByteFs;
 
     [[nodiscard]] bool oversubscribed() const { return host_ranks > host_processors; }
+    [[nodiscard]] bool is_far(Rank a, Rank b) const {
+        return !node_of.empty() &&
+               node_of[static_cast<std::size_t>(a)] != node_of[static_cast<std::size_t>(b)];
+    }
     /// Returns the time in which all ranks of a processor enter and leave a call.
     [[nodiscard]] Time calls() const { return call * host_ranks / host_processors; }
 };

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -30,38 +32,25 @@ class MeasuredCosts {
     base::Result<bool> set(std::string_view key, std::string_view value);
 
     /// Returns true if the file describes near and far messages, not one kind of message.
-    [[nodiscard]] bool any() const { return any_; }
+    [[nodiscard]] bool any() const;
     /// Returns `machine` with the measured costs in place of its own.
     [[nodiscard]] Machine over(Machine machine) const;
     /// Returns true if the file has a cost of kernel copies.
-    [[nodiscard]] bool has_kernel_copies() const { return kernel_copy_ || kernel_copy_byte_fs_; }
+    [[nodiscard]] bool has_kernel_copies() const { return mentions("kernel_"); }
     /// Returns the processors of each node, if the file has them. A job counts its own processors.
-    [[nodiscard]] std::optional<int> processors() const { return processors_; }
-    [[nodiscard]] const AdoptionCosts& adoption() const { return adoption_; }
+    [[nodiscard]] std::optional<int> processors() const { return find("processors"); }
+    [[nodiscard]] AdoptionCosts adoption() const {
+        return {find("adopt_ns"), find("adopt_ns_per_page"), find("window_ns"),
+                find("window_ns_per_page")};
+    }
 
   private:
-    base::Result<bool> set_path_cost(std::string_view key, std::string_view value);
+    [[nodiscard]] std::optional<std::int64_t> find(std::string_view key) const;
+    /// Returns true if the file has a key with this prefix.
+    [[nodiscard]] bool mentions(std::string_view prefix) const;
 
-    bool any_ = false;
-    std::optional<PutCost> near_;
-    std::optional<PutCost> far_;
-    std::optional<std::uint64_t> cell_bytes_;
-    std::optional<std::int64_t> slot_byte_fs_;
-    std::optional<std::int64_t> copy_byte_fs_;
-    std::optional<std::int64_t> cold_byte_fs_;
-    std::optional<std::uint64_t> cache_bytes_;
-    std::optional<Time> expose_;
-    std::optional<Card> card_;
-    std::optional<int> processors_;
-    std::optional<Time> call_;
-    std::optional<Time> reduce_;
-    std::optional<std::int64_t> reduce_byte_fs_;
-    std::optional<Time> mapped_;
-    std::optional<std::int64_t> mapped_byte_fs_;
-    std::optional<std::int64_t> mapped_reduce_byte_fs_;
-    std::optional<Time> kernel_copy_;
-    std::optional<std::int64_t> kernel_copy_byte_fs_;
-    AdoptionCosts adoption_;
+    /// By key; times in picoseconds, times of bytes in femtoseconds.
+    std::map<std::string, std::int64_t, std::less<>> values_;
 };
 
 }  // namespace weft::plan

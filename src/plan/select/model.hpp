@@ -138,6 +138,14 @@ struct Arrival {
     friend auto operator<=>(const Arrival&, const Arrival&) = default;
 };
 
+/// Time of a single call, and of each call in a stream.
+struct CallTimes {
+    Time alone = 0;
+    Time in_stream = 0;
+
+    friend bool operator==(const CallTimes&, const CallTimes&) = default;
+};
+
 /// Size of the buffers that programs cut into units.
 struct BufferSize {
     std::uint64_t elements = 1;

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "base/result.hpp"
-#include "plan/select/predict.hpp"
+#include "plan/schedule/program.hpp"
 
 namespace weft::plan {
+
+/// Returns the program of a rank; fails if the algorithm does not support the team size.
+using ProgramGenerator = std::function<base::Result<Program>(Rank)>;
 
 /// Returns the time to read the program, as a number of steps. Loops count once.
 [[nodiscard]] inline std::size_t steps_to_read(const Program& program) {

@@ -23,6 +23,8 @@ Time latency_of(const Machine& machine, const PutCost& cost) {
     return cost.latency + cost.turn * machine.host_ranks / machine.host_processors;
 }
 
+namespace {
+
 MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, bool computes) {
     MessageModel model;
     if (waits) model.latency = latency_of(machine, cost);
@@ -54,6 +56,7 @@ MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits, b
     return model;
 }
 
+/// Returns the model of a team whose puts all use the near or all the far path.
 MessageModel single_path_model(const Machine& machine, bool far, bool waits, bool computes) {
     MessageModel model = model_of(machine, far ? machine.far : machine.near, waits, computes);
     if (!far) {
@@ -64,6 +67,8 @@ MessageModel single_path_model(const Machine& machine, bool far, bool waits, boo
     model.cold_byte_fs = 0;  // included in the cost of copying out of put targets
     return model;
 }
+
+}  // namespace
 
 PutModels put_models(const Machine& machine, bool waits, bool computes) {
     const Paths paths = paths_of(machine);

@@ -3,7 +3,7 @@
 //
 // Idea     The cost of a put depends on its path, near or far. If ranks share processors, a waiting
 //          rank also waits for its turns, and waits and computation are predicted separately.
-// Next     predict.cpp.
+// Next     prediction.hpp.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,6 @@ enum class Paths : std::uint8_t { near, far, both };
 /// Returns the latency. It includes the turns of a waiting rank if ranks share processors.
 [[nodiscard]] Time latency_of(const Machine& machine, const PutCost& cost);
 
-/// Returns the costs of a put. `waits` selects the latency, `computes` the work of the ranks.
-[[nodiscard]] MessageModel model_of(const Machine& machine, const PutCost& cost, bool waits,
-                                    bool computes);
-
-/// Returns the model of a team whose puts all use the near or all the far path.
-[[nodiscard]] MessageModel single_path_model(const Machine& machine, bool far, bool waits,
-                                             bool computes);
-
 /// Costs of messages between nodes, and the NICs that carry them.
 struct FarPuts {
     MessageModel model;
@@ -41,7 +33,8 @@ struct PutModels {
     MessageModel model;          ///< for ranks of a node, or the only path
     std::optional<FarPuts> far;  ///< set if ranks share nodes, or NICs are modeled
 };
-/// Returns the costs of waits, of computation or of both. The machine must outlive the result.
+/// Returns the costs of a team's puts. `waits` selects the latencies, `computes` the work of the
+/// ranks. The machine must outlive the result.
 [[nodiscard]] PutModels put_models(const Machine& machine, bool waits, bool computes);
 
 }  // namespace weft::plan

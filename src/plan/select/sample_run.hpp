@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sample_run.hpp - runs the programs of sampled ranks in the order of time.
+// sample_run.hpp - the programs of some ranks of a team, and runs of them in the order of time.
 //
-// Idea     A lane executes its actions until it waits. Lanes of a rank share its processor, and
-//          messages share the NICs of their nodes. Both take turns in the order of time.
-// Next     sampled_ranks.cpp.
+// Idea     A sample has the steps of the programs as actions with their times. In a run, a lane
+//          executes its actions until it waits. Lanes of a rank share its processor, and messages
+//          share the NICs of their nodes. Both take turns in the order of time.
+// Next     sampled_ranks.hpp, which fills a sample.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +13,66 @@
 #include <utility>
 #include <vector>
 
-#include "plan/select/sample.hpp"
+#include "plan/select/costed_steps.hpp"
 
 namespace weft::plan {
+
+struct Sample {
+    /// Executed steps. Successive waits of a lane are one *reception*: their messages are received
+    /// in the order of arrival.
+    struct Action : CostedStep {
+        bool known = false;    ///< a wait whose sender is in the sample
+        bool one_way = false;  ///< a wait for a rank to which this rank sends only credits
+        bool in_time = false;  ///< a wait whose message arrives before the rank waits for it
+        std::uint32_t reception_size = 0;  ///< waits of a reception; set in its first wait
+        std::int32_t wait_number = -1;  ///< number of a wait, or of the wait for a send; -1: none
+        /// For a wait that is not `known`: index of this rank's send that corresponds to the
+        /// awaited send in the sender's program, or -1.
+        std::int32_t similar_send = -1;
+        Time usual_latency = 0;  ///< of a wait that is not `known`: time from the assumed send
+
+        [[nodiscard]] bool is_send() const { return kind == Kind::send; }
+        [[nodiscard]] bool is_wait() const { return kind == Kind::wait; }
+    };
+    struct RankLane {
+        std::uint32_t rank = 0;     ///< index in `ranks`
+        std::size_t first = 0;      ///< index of the lane's first action
+        std::size_t end = 0;        ///< index after its last action
+        bool has_siblings = false;  ///< the rank has other lanes, which use the same processor
+    };
+    /// A wait for a published cell.
+    struct Reader {
+        std::uint64_t name = 0;  ///< name_of() the cell
+        std::int32_t wait = 0;   ///< number of the wait
+    };
+
+    Rank size = 1;  ///< number of ranks of the team
+    const PutModels& models;
+    std::vector<Rank> ranks = {};
+    std::vector<std::uint32_t> index_of = {};  ///< by rank: index in `ranks`, or kOutside
+    std::vector<RankLane> lanes = {};
+    std::vector<Action> actions = {};
+    std::vector<std::uint32_t> lane_of_wait = {};
+    std::vector<Reader> readers = {};            ///< sorted by name
+    std::vector<std::int64_t> represented = {};  ///< by index: number of ranks that it represents
+
+    static constexpr std::uint32_t kOutside = ~0U;
+    [[nodiscard]] bool is_sampled(Rank rank) const {
+        return is_member(rank) && index_of[static_cast<std::size_t>(rank)] != kOutside;
+    }
+    [[nodiscard]] bool is_member(Rank rank) const { return rank >= 0 && rank < size; }
+    [[nodiscard]] bool is_remote(Rank a, Rank b) const {
+        return models.far && node_of(a) != node_of(b);
+    }
+    [[nodiscard]] bool has_nics() const { return models.far && models.far->card.held(1) > 0; }
+    [[nodiscard]] std::size_t node_of(Rank rank) const {
+        return static_cast<std::size_t>((*models.far->node_of)[static_cast<std::size_t>(rank)]);
+    }
+    /// Returns a name for a message by its receiver, or for a published cell by its owner.
+    [[nodiscard]] static std::uint64_t name_of(Rank rank, std::uint64_t key) {
+        return static_cast<std::uint64_t>(rank) << 40 | key;
+    }
+};
 
 /// Costs that a run includes.
 struct Counted {
@@ -101,10 +159,10 @@ class SampleRun {
                 ++state.at;
                 continue;
             }
-            if (action.kind == CostedStep::Kind::wait) {
+            if (action.is_wait()) {
                 if (!receive(lane, action.reception_size)) break;
             } else {
-                clock = std::max(clock, state.ready) + (counted_.work ? action.work : 0);
+                clock = std::max(clock, state.ready) + (counted_.work ? action.busy : 0);
                 state.ready = ended_[state.at] = clock;
                 ++state.at;
                 if (action.kind != CostedStep::Kind::work) {

@@ -21,10 +21,6 @@ constexpr Rank kNodeMax = 32;          ///< largest size of a node that is sampl
 constexpr std::size_t kEnds = 4;
 constexpr std::size_t kStepsOfEnds = 2'000;
 constexpr int kSpreadRanks = 16;  ///< number of sampled ranks that are spread over a team
-/// Iterations of loops that run, in small and in large teams. The last third of them gives the time
-/// of each further iteration.
-constexpr std::uint32_t kIterations = 48;
-constexpr std::uint32_t kIterationsOfLarge = 24;
 
 /// Returns the i-th rank of a sequence that the golden ratio spreads over the team.
 Rank spread_rank(std::int64_t i, Rank size) {
@@ -32,11 +28,6 @@ Rank spread_rank(std::int64_t i, Rank size) {
 }
 
 }  // namespace
-
-SampledRanks::SampledRanks(Programs& programs, Rank size, const BufferSize& buffer,
-                           const PutModels& models)
-    : SampledRanks(programs, size, buffer, models,
-                   size <= kWholeTeam ? kIterations : kIterationsOfLarge) {}
 
 SampledRanks::SampledRanks(Programs& programs, Rank size, const BufferSize& buffer,
                            const PutModels& models, std::uint32_t iterations)
@@ -89,7 +80,7 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
     const auto end_work = [&] {
         if (work == 0) return;
         Sample::Action& action = sample_.actions.emplace_back();
-        action.work = std::exchange(work, 0);
+        action.busy = std::exchange(work, 0);
         action.segment = late ? late_from : 0;
     };
     const auto visit = [&](const CostedStep& step) {
@@ -106,12 +97,12 @@ void SampledRanks::add_lane(const CostedSteps& steps, const Lane* lane, Time bef
             end_work();
             if (!receiving) reception = sample_.actions.size();
             receiving = true;
-            sample_.actions.emplace_back(step);
+            sample_.actions.push_back({step});
             ++sample_.actions[reception].reception_size;
         } else {
             end_work();  // other lanes may use the processor before the message
             ++messages_;
-            sample_.actions.emplace_back(step);
+            sample_.actions.push_back({step});
         }
     };
     if (lane != nullptr) steps.for_each(*lane, visit);
@@ -181,7 +172,7 @@ std::vector<SampledRanks::Chain> SampledRanks::chains_through(Rank rank) const {
         Time work = 0;
         for (std::size_t i = lane.first; i < lane.end; ++i) {
             const Sample::Action& action = sample_.actions[i];
-            work += action.work;
+            if (!action.is_wait()) work += action.busy;
             if (action.is_wait() && !action.lagged)
                 awaited.emplace(action.key, Chain{rank - action.peer, work});
             if (!action.is_send()) continue;
@@ -310,7 +301,7 @@ void SampledRanks::connect() {
     for (std::uint32_t lane = 0; lane < sample_.lanes.size(); ++lane)
         for (std::size_t i = sample_.lanes[lane].first; i < sample_.lanes[lane].end; ++i) {
             Sample::Action& action = sample_.actions[i];
-            if (action.kind != CostedStep::Kind::wait) continue;
+            if (!action.is_wait()) continue;
             action.wait_number = static_cast<std::int32_t>(sample_.lane_of_wait.size());
             sample_.lane_of_wait.push_back(lane);
             action_of_wait.push_back(i);
@@ -337,7 +328,7 @@ void SampledRanks::connect() {
             table[slot_of(name_of(static_cast<std::int32_t>(wait)))] =
                 static_cast<std::int32_t>(wait);
     for (Sample::Action& action : sample_.actions) {
-        if (action.kind != CostedStep::Kind::send || !sample_.is_sampled(action.peer)) continue;
+        if (!action.is_send() || !sample_.is_sampled(action.peer)) continue;
         action.wait_number = table[slot_of(Sample::name_of(action.peer, action.key))];
         if (action.wait_number < 0) continue;
         sample_.actions[action_of_wait[static_cast<std::size_t>(action.wait_number)]].taken =
@@ -375,7 +366,7 @@ void SampledRanks::find_usual_arrivals(const Sample::RankLane& lane) {
     };
     for (std::size_t i = lane.first; i < lane.end; ++i) {
         Sample::Action& action = sample_.actions[i];
-        if (action.kind == CostedStep::Kind::send) sends[action.peer].push_back(i);
+        if (action.is_send()) sends[action.peer].push_back(i);
         if (!is_unknown(action)) continue;
         action.usual_latency = usual_latency(action, rank);
         const Rank peer = action.peer;

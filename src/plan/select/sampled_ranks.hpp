@@ -10,7 +10,7 @@
 //          a sampled hop. A loop runs only a few iterations; the time is linear in their number.
 // Why      A choice needs few programs, and the library needs no engine of the simulator.
 // Holds    Equal on all ranks: the arithmetic is on whole numbers.
-// Next     predict.cpp.
+// Next     prediction.hpp.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "plan/select/predict.hpp"
 #include "plan/select/programs.hpp"
 #include "plan/select/sample_run.hpp"
 
@@ -33,9 +32,8 @@ inline constexpr std::size_t kStepsOfSample = 12'000;
 
 class SampledRanks {
   public:
-    /// The arguments must outlive this object.
-    SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models);
-    /// Runs at most `iterations` iterations of each loop.
+    /// Runs at most `iterations` iterations of each loop. `programs` and `models` must outlive this
+    /// object.
     SampledRanks(Programs& programs, Rank size, const BufferSize& buffer, const PutModels& models,
                  std::uint32_t iterations);
 

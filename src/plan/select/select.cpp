@@ -45,7 +45,7 @@ std::string access_reason(const Choice& choice, const Machine& machine) {
         const auto other = std::ranges::find(candidates, true, method.uses);
         if (other != candidates.end())
             return fmt::format("; through put targets: {} would take {:.3f} us ({})", method.text,
-                               nanoseconds(other->predicted) * 1e-3, other->algorithm);
+                               nanoseconds(other->alone) * 1e-3, other->algorithm);
     }
     return {};
 }
@@ -102,23 +102,10 @@ void count_traffic(Choice& choice, Rank size, std::span<const Candidate> candida
         const auto found = std::ranges::find(candidates, each.algorithm, &Candidate::algorithm);
         const Traffic traffic = traffic_of(*found, size, buffer);
         each.descriptors = traffic.descriptors;
-        each.energy_pj = energy_of(traffic.messages, traffic.bytes, each.predicted);
+        each.energy_pj = energy_of(traffic.messages, traffic.bytes, each.alone);
         if (preference.descriptors_max > 0 && each.descriptors > preference.descriptors_max)
             each.fulfils = false;
     }
-}
-
-RankedCandidate ranked(const Candidate& candidate, const PredictedCost& predicted,
-                       const Needs& needs) {
-    return {.algorithm = candidate.algorithm,
-            .predicted = predicted.time,
-            .in_stream = predicted.in_stream,
-            .messages = predicted.messages,
-            .in_place = predicted.in_place,
-            .delivers_directly = predicted.delivers_directly,
-            .ordered = candidate.ordered,
-            .bit_identical = candidate.bit_identical,
-            .fulfils = fulfils(candidate, needs)};
 }
 
 /// A candidate with its predictions so far.
@@ -128,10 +115,10 @@ struct Contender {
     Time rough = 0;  ///< Prediction::rough()
     Time bound = 0;  ///< assumed lower bound of the final time
     std::optional<PredictedCost> predicted = {};
-    PredictedCost sampled = {};  ///< prediction from the sample, if `by_all`
-    bool is_final = false;       ///< will not be predicted more closely
-    bool is_cut = false;         ///< `predicted` is only a lower bound
-    bool by_all = false;         ///< `predicted` is from the programs of all ranks
+    CallTimes sampled = {};  ///< times from the sample, if `by_all`
+    bool is_final = false;   ///< will not be predicted more closely
+    bool is_cut = false;     ///< `predicted` is only a lower bound
+    bool by_all = false;     ///< `predicted` is from the programs of all ranks
 };
 
 /// Finds the fastest of the candidates that meet the needs of the call. Repeatedly predicts the
@@ -172,7 +159,7 @@ class Search {
         }
         const Contender* fastest = nullptr;
         const auto order = [](const PredictedCost& cost) {
-            return std::tuple(cost.in_stream, cost.time, cost.messages);
+            return std::tuple(cost.in_stream, cost.alone, cost.messages);
         };
         for (const Contender& each : all_)
             if (each.is_final &&
@@ -188,7 +175,10 @@ class Search {
             if (scope_ == Scope::all && !each.by_all)
                 if (const auto predicted = each.prediction->full(steps_, kForever))
                     each.predicted = *predicted;
-            if (each.predicted) found.push_back(ranked(*each.candidate, *each.predicted, needs));
+            if (each.predicted)
+                found.push_back({*each.predicted, each.candidate->algorithm,
+                                 each.candidate->ordered, each.candidate->bit_identical,
+                                 fulfils(*each.candidate, needs)});
         }
         return found;
     }
@@ -256,27 +246,20 @@ class Search {
     void predict_by_all(Contender& each) {
         each.is_final = true;
         // Candidates with equal times from their samples have almost equal programs.
-        const auto same = std::ranges::find_if(all_, [&](const Contender& other) {
-            return other.by_all && other.sampled.in_stream == each.predicted->in_stream &&
-                   other.sampled.time == each.predicted->time;
-        });
+        CallTimes& times = *each.predicted;
+        const auto same = std::ranges::find_if(
+            all_, [&](const Contender& other) { return other.by_all && other.sampled == times; });
+        std::optional<CallTimes> found;
         if (same != all_.end()) {
-            each.by_all = true;
-            each.sampled = same->sampled;
-            each.predicted->time = same->predicted->time;
-            each.predicted->in_stream = same->predicted->in_stream;
-            return;
+            found = *same->predicted;
+        } else if (steps_of_all_ > 0) {
+            const std::size_t steps = each.prediction->steps_of_all(kStepsOfAll);
+            if (steps <= kStepsOfAll) found = each.prediction->by_all(2 * steps);
+            if (found) steps_of_all_ -= std::min(steps_of_all_, steps);
         }
-        if (steps_of_all_ == 0) return;
-        const std::size_t steps = each.prediction->steps_of_all(kStepsOfAll);
-        const auto times = steps <= kStepsOfAll ? each.prediction->by_all(2 * steps) : std::nullopt;
-        if (times) {
-            steps_of_all_ -= std::min(steps_of_all_, steps);
-            each.by_all = true;
-            each.sampled = *each.predicted;
-            each.predicted->time = times->alone;
-            each.predicted->in_stream = times->in_stream;
-        }
+        if (!found) return;
+        each.by_all = true;
+        each.sampled = std::exchange(times, *found);
     }
 
     bool large_;
@@ -306,14 +289,14 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
         text += fmt::format("at most {} descriptors of a rank; ", needs.preference.descriptors_max);
     if (needs.preference.objective != base::Objective::time)
         return text +
-               fmt::format("predicted time {:.3f} us, {} candidates", us(chosen.predicted), able);
-    text += chosen.in_stream == chosen.predicted
-                ? fmt::format("least predicted time, {:.3f} us, of {} candidates",
-                              us(chosen.predicted), able)
+               fmt::format("predicted time {:.3f} us, {} candidates", us(chosen.alone), able);
+    text += chosen.in_stream == chosen.alone
+                ? fmt::format("least predicted time, {:.3f} us, of {} candidates", us(chosen.alone),
+                              able)
                 : fmt::format(
                       "least predicted time in a stream of calls, which overlap, {:.3f} us each "
                       "({:.3f} us alone), of {} candidates",
-                      us(chosen.in_stream), us(chosen.predicted), able);
+                      us(chosen.in_stream), us(chosen.alone), able);
     if (needs.ordered) text += " that combine in rank order";
     if (needs.bit_identical)
         text += fmt::format("{} give all ranks the same bits", needs.ordered ? " and" : " that");
@@ -323,13 +306,13 @@ std::string reason_of(const Choice& choice, const Machine& machine, const Needs&
                             machine.host_processors);
     const RankedCandidate& first = choice.candidates.front();
     if (choice.chosen > 0)
-        text += fmt::format("; {} would take {:.3f} us{}", first.algorithm, us(first.predicted),
+        text += fmt::format("; {} would take {:.3f} us{}", first.algorithm, us(first.alone),
                             first.fulfils ? " in the simulator" : " but does not meet these needs");
     const auto next = std::ranges::find_if(
         choice.candidates.begin() + static_cast<std::ptrdiff_t>(choice.chosen) + 1,
         choice.candidates.end(), &RankedCandidate::fulfils);
     if (next != choice.candidates.end())
-        text += fmt::format("; next is {} with {:.3f} us", next->algorithm, us(next->predicted));
+        text += fmt::format("; next is {} with {:.3f} us", next->algorithm, us(next->alone));
     return text;
 }
 

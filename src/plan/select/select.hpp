@@ -6,7 +6,7 @@
 //          call is chosen.
 // Holds    All ranks choose the same algorithm without communication, because the arithmetic is on
 //          whole numbers. Ties go to the candidate with fewer messages, then to the earlier one.
-// Next     predict.hpp; docs/selection.md and decision 9.
+// Next     prediction.hpp; docs/selection.md and decision 9.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,28 @@
 #include <vector>
 
 #include "base/environment.hpp"
-#include "plan/select/predict.hpp"
+#include "plan/select/machine.hpp"
+#include "plan/select/programs.hpp"
 
 namespace weft::plan {
+
+/// An algorithm with its parameters, as a generator of programs for one team.
+struct Candidate {
+    std::string algorithm;
+    bool ordered = false;        ///< combines in rank order
+    bool bit_identical = false;  ///< all ranks get the same bits
+    ProgramGenerator program;
+    /// Returns the number of banks for calls of this size, which limits the calls in flight. Empty
+    /// for teams on one node.
+    std::function<std::uint32_t()> banks = {};
+};
+
+/// Predicted cost of one call. Calls of a stream may overlap.
+struct PredictedCost : CallTimes {
+    std::uint64_t messages = 0;      ///< number of messages that the sampled ranks send
+    bool in_place = false;           ///< a sampled rank exposes a buffer to a local peer
+    bool delivers_directly = false;  ///< a sampled rank exposes a buffer to a remote rank
+};
 
 /// Property by which algorithms are chosen, and limit of descriptors (0: none).
 struct Preference {
@@ -37,13 +56,8 @@ struct Needs {
     Preference preference = {};
 };
 
-struct RankedCandidate {
+struct RankedCandidate : PredictedCost {
     std::string algorithm;
-    Time predicted = 0;  ///< time of a single call
-    Time in_stream = 0;  ///< time of each call in a stream; the choice uses it
-    std::uint64_t messages = 0;
-    bool in_place = false;           ///< a sampled rank exposes a buffer to a local peer
-    bool delivers_directly = false;  ///< a sampled rank exposes a buffer to a remote rank
     bool ordered = false;
     bool bit_identical = false;
     bool fulfils = true;  ///< meets the needs of the call
@@ -57,7 +71,7 @@ struct RankedCandidate {
         const std::uint64_t first = objective == base::Objective::energy        ? energy_pj
                                     : objective == base::Objective::descriptors ? descriptors
                                                                                 : 0;
-        return {first, in_stream, predicted, messages};
+        return {first, in_stream, alone, messages};
     }
 };
 

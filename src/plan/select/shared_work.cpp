@@ -123,10 +123,7 @@ SharedWork::SharedWork(const Machine& machine, Rank size, const BufferSize& buff
                  std::ranges::none_of(first.steps, is_exposed);
     one_way_pair_ = !machine.oversubscribed() && size == 2 && !several_nodes_ && unsynchronized_ &&
                     only_puts_ && bytes <= kHeldBytes;
-    model_ = paths == Paths::both
-                 ? model_of(machine, machine.far, /*waits=*/false, /*computes=*/true)
-                 : single_path_model(machine, /*far=*/several_nodes_, /*waits=*/false,
-                                     /*computes=*/true);
+    model_ = put_models(machine, /*waits=*/false, /*computes=*/true).model;
     if (one_way_pair_)
         costs_ = kPair;
     else if (several_nodes_)

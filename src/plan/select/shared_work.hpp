@@ -7,7 +7,7 @@
 //          takes W + max(C, S) + Machine::calls(). Calls that do not synchronize may overlap in a
 //          stream: several calls share the wait W, and each call takes S and the wait that a second
 //          call adds. Consecutive ranks of a host are assumed to share a processor.
-// Next     predict.cpp for a few ranks; tools/lab/cost/cost.cpp for all ranks.
+// Next     prediction.hpp for a few ranks; tools/lab/cost/cost.cpp for all ranks.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,6 @@ struct SharedCosts {
     std::int64_t overlapping = 1;
     /// Thousandths of the busiest processor's work beyond the mean that are added to S.
     std::int64_t busiest = 1000;
-};
-
-/// Time of a single call, and of each call in a stream.
-struct CallTimes {
-    Time alone = 0;
-    Time in_stream = 0;
 };
 
 /// Class of ranks whose work is similar: rank 0; the first and last ranks of nodes, which may be
@@ -97,8 +91,7 @@ class SharedWork {
     void add_bytes(const ExecutedStep& step, bool in_pieces, RankWork& work) const;
     [[nodiscard]] Time receive_time(const PutCost& cost, bool far, std::uint64_t bytes) const;
     [[nodiscard]] bool is_far(Rank rank, Rank peer) const {
-        if (peer == kNoRank || machine_.node_of.empty()) return all_far_;
-        return machine_.node_of[at(rank)] != machine_.node_of[at(peer)];
+        return peer == kNoRank ? all_far_ : machine_.is_far(rank, peer);
     }
     [[nodiscard]] std::size_t processor_of(Rank rank) const;
     /// Returns `permille` thousandths of the time for the bytes of a local put.

@@ -4,22 +4,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <set>
+#include "plan/schedule/layout.hpp"
 
 namespace weft::plan {
 
 std::string layout_text(std::span<const Rank> node_of, Rank size) {
     if (node_of.empty()) return fmt::format("{}", size);
+    const Layout layout = Layout::of(node_of);
+    if (!layout.contiguous()) return {};
     std::vector<Rank> counts;
-    std::set<Rank> seen;
-    for (std::size_t rank = 0; rank < node_of.size(); ++rank) {
-        if (rank > 0 && node_of[rank] == node_of[rank - 1]) {
-            ++counts.back();
-            continue;
-        }
-        if (!seen.insert(node_of[rank]).second) return {};
-        counts.push_back(1);
-    }
+    for (Rank node = 0; node < layout.nodes(); ++node) counts.push_back(layout.ranks_on(node));
     return fmt::format("{}", fmt::join(counts, ","));
 }
 

@@ -200,7 +200,7 @@ Json report_of(const plan::Choice& choice, const ExplainArguments& arguments, Ra
     for (const plan::RankedCandidate& candidate : choice.candidates) {
         candidates.push_back({{"algorithm", candidate.algorithm},
                               {"predicted_us", plan::nanoseconds(candidate.in_stream) * 1e-3},
-                              {"alone_us", plan::nanoseconds(candidate.predicted) * 1e-3},
+                              {"alone_us", plan::nanoseconds(candidate.alone) * 1e-3},
                               {"bit_identical", candidate.bit_identical},
                               {"ordered", candidate.ordered}});
         if (shows_resources) {
@@ -257,7 +257,7 @@ void simulate_candidates(plan::Choice& choice, const plan::Machine& machine, Ran
         programs.banks = candidate.banks;
         const auto simulated =
             need(lab::simulate_call(programs, run::buffer_of(ranks, call), machine));
-        ranked.predicted = simulated.time;
+        ranked.alone = simulated.alone;
         ranked.in_stream = simulated.in_stream;
         ranked.messages = simulated.messages;
     }

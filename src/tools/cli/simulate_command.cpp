@@ -19,8 +19,8 @@
 #include "base/clock.hpp"
 #include "base/units.hpp"
 #include "plan/schedule/stages.hpp"
-#include "plan/select/predict.hpp"
 #include "plan/select/put_models.hpp"
+#include "plan/select/select.hpp"
 #include "tools/cli/model_options.hpp"
 #include "tools/simulate/events.hpp"
 #include "tools/simulate/goal.hpp"
@@ -265,11 +265,11 @@ class Simulation {
             });
         }
         check_range(highest_costs(), size_, raises);
-        const auto predicted = simulate_call(question_, *machine_);
+        const auto cost = simulate_call(question_, *machine_);
         return SimulatedRun{.engine = "turns",
-                            .outcome = {.makespan = predicted.time, .messages = predicted.messages},
+                            .outcome = {.makespan = cost.alone, .messages = cost.messages},
                             .simulate_s = seconds_since(begin),
-                            .in_stream = predicted.in_stream};
+                            .in_stream = cost.in_stream};
     }
 
     SimulatedRun run_programs(bool by_events, std::uint64_t begin) {

@@ -45,11 +45,11 @@ TEST(MemoryCosts, TheBusierOfTwoLocalRanksDecides) {
         return *std::ranges::find(choice->candidates, name, &RankedCandidate::algorithm);
     };
     const RankedCandidate linear = candidate("linear:segments=1");
-    EXPECT_LT(linear.in_stream, linear.predicted);
+    EXPECT_LT(linear.in_stream, linear.alone);
     // An algorithm in which ranks wait for each other is not faster in a stream.
     const RankedCandidate mapped = candidate("mapped");
-    EXPECT_LT(mapped.predicted, linear.predicted);
-    EXPECT_EQ(mapped.in_stream, mapped.predicted);
+    EXPECT_LT(mapped.alone, linear.alone);
+    EXPECT_EQ(mapped.in_stream, mapped.alone);
     EXPECT_LT(linear.in_stream, mapped.in_stream);
     EXPECT_EQ(choice->algorithm(), "doubling-123:segments=2") << "rank 0 puts before it copies";
     EXPECT_EQ(chosen("reduce", machine, 2, 64 << 10), "flat") << "1.74 us, in place 1.85";

@@ -50,7 +50,7 @@ TEST(PutModels, ARootIsBusyForEachRemoteReceiver) {
     ASSERT_TRUE(choice.ok());
     const auto flat = std::ranges::find(choice->candidates, "flat", &RankedCandidate::algorithm);
     ASSERT_NE(flat, choice->candidates.end());
-    EXPECT_GE(flat->predicted, kRemoteRanks * 100 + 1000 + 50);
+    EXPECT_GE(flat->alone, kRemoteRanks * 100 + 1000 + 50);
 }
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 
 #include "collectives/registry.hpp"
+#include "plan/select/prediction.hpp"
 #include "run/team/choice.hpp"
 #include "run/team/stencil_exchange.hpp"
 #include "tools/simulate/simulate.hpp"
@@ -44,11 +46,17 @@ Candidate candidate(std::string_view collective, const std::string& text, Rank s
     return candidate;
 }
 
+base::Result<PredictedCost> predict(const Machine& machine, Rank size, const Candidate& candidate,
+                                    const BufferSize& buffer) {
+    return Prediction(machine, size, candidate, buffer)
+        .full(kStepsOfSample, std::numeric_limits<Time>::max());
+}
+
 Time predicted(const Machine& machine, Rank size, const Candidate& candidate,
                const BufferSize& buffer) {
     const auto time = predict(machine, size, candidate, buffer);
     EXPECT_TRUE(time.ok()) << time.failure().text;
-    return time->time;
+    return time->alone;
 }
 
 /// Simulates the programs of all ranks, each rank on its own node. Returns the time.
@@ -146,8 +154,8 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
         candidate("allreduce", spec, 4, buffer, Layout::of(machine.node_of));
     const auto found = predict(machine, 4, hierarchy, buffer);
     ASSERT_TRUE(found.ok()) << found.failure().text;
-    EXPECT_EQ(found->time, waits + work);
-    EXPECT_EQ(found->in_stream, found->time) << "calls that synchronize do not overlap";
+    EXPECT_EQ(found->alone, waits + work);
+    EXPECT_EQ(found->in_stream, found->alone) << "calls that synchronize do not overlap";
     EXPECT_EQ(found->messages, 8U);
 
     // One message from rank 0 to rank 1, in a single call and in a stream of calls. In a stream
@@ -155,14 +163,14 @@ TEST(Predict, RanksThatShareAProcessorTakeTurns) {
     const Candidate flat = candidate("broadcast", "flat", 2, buffer);
     const auto flat_alone = predict(plain_machine(2, 1, 1), 2, flat, buffer);
     ASSERT_TRUE(flat_alone.ok());
-    EXPECT_EQ(flat_alone->time, 2'100'000 + 38'000);
+    EXPECT_EQ(flat_alone->alone, 2'100'000 + 38'000);
     EXPECT_EQ(flat_alone->in_stream, 38'000);
     // `call` is each rank's time to enter a call. With a processor for each rank it overlaps with
     // waits.
     Machine with_entry = plain_machine(2, 1, 1);
     with_entry.call = 45'000;
     const auto flat_with_entry = predict(with_entry, 2, flat, buffer);
-    EXPECT_EQ(flat_with_entry->time, flat_alone->time + 2 * 45'000);
+    EXPECT_EQ(flat_with_entry->alone, flat_alone->alone + 2 * 45'000);
     EXPECT_EQ(flat_with_entry->in_stream, 38'000 + 2 * 45'000);
     with_entry.host_processors = 2;
     EXPECT_EQ(predicted(with_entry, 2, flat, buffer), 100'000 + 38'000);
@@ -221,9 +229,9 @@ TEST(Select, ObjectivesAndLimitsOfDescriptorsDecideBeforeTime) {
     const auto economical = choose({.objective = base::Objective::energy});
     const RankedCandidate least = chosen_of(*economical);
     EXPECT_EQ(least.algorithm, "reduce-broadcast:tree=(kary:k=4)");
-    EXPECT_GT(least.predicted, quickest.predicted);
+    EXPECT_GT(least.alone, quickest.alone);
     EXPECT_EQ(least.energy_pj,
-              126 * 33 / 2 + 126 * 1024 * 8100 + static_cast<std::uint64_t>(least.predicted) / 2);
+              126 * 33 / 2 + 126 * 1024 * 8100 + static_cast<std::uint64_t>(least.alone) / 2);
     for (const RankedCandidate& other : economical->candidates)
         EXPECT_GE(other.energy_pj, least.energy_pj) << other.algorithm;
     EXPECT_TRUE(economical->reason.starts_with("least energy")) << economical->reason;
@@ -339,8 +347,7 @@ TEST(Select, TheReasonNamesTheLocalTransferMethod) {
     const Choice copied = ranked(with_kernel_copies(machine), 1 << 17);
     EXPECT_EQ(copied.algorithm(), "mapped");
     EXPECT_TRUE(has_reason(copied, "by having the kernel copy")) << copied.reason;
-    EXPECT_GT(copied.candidates[copied.chosen].predicted,
-              in_place.candidates[in_place.chosen].predicted);
+    EXPECT_GT(copied.candidates[copied.chosen].alone, in_place.candidates[in_place.chosen].alone);
 }
 
 /// With one rank on each node there are no local peers. Blocks of different sizes use put targets.

@@ -111,7 +111,7 @@ base::Result<Cost> count_call(const Programs& programs, const BufferSize& size,
         inputs.model = models.model;
         auto cost = count_programs(programs, size, inputs, models.far);
         if (!cost || !machine.oversubscribed()) return cost;
-        cost->time = WEFT_TRY(simulate_call(programs, size, machine)).time;
+        cost->time = WEFT_TRY(simulate_call(programs, size, machine)).alone;
         return cost;
     }
     inputs.model = message_model(parameters.wire);
@@ -172,8 +172,7 @@ base::Result<plan::PredictedCost> simulate_call(const Programs& programs, const 
         times = work.times(first_call.makespan, second_call.makespan - first_call.makespan,
                            computed.makespan, programs.banks ? programs.banks() : 0);
     }
-    return plan::PredictedCost{
-        .time = times.alone, .in_stream = times.in_stream, .messages = first_call.messages};
+    return plan::PredictedCost{times, first_call.messages};
 }
 
 base::Result<Objective> parse_objective(std::string_view text) {

@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "plan/select/predict.hpp"
+#include "plan/select/select.hpp"
 #include "tools/lab/cost/parameters.hpp"
 #include "tools/simulate/simulate.hpp"
 
