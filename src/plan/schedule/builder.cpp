@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/check.hpp"
-#include "plan/schedule/interleave.hpp"
 
 namespace weft::plan {
 

@@ -96,7 +96,7 @@ class Builder {
     /// Same for the slots first .. first + count - 1.
     void reserve_capacities(std::uint32_t first, std::uint32_t count, std::uint32_t units);
 
-    /// Makes finish() keep several segments in flight (interleave.hpp). All steps must be in loops
+    /// Makes finish() keep several segments in flight (interleave()). All steps must be in loops
     /// over all segments. Either all ranks of a call or none must call this.
     void interleave() { interleaves_ = true; }
 

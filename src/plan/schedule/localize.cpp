@@ -4,8 +4,6 @@
 #include <map>
 #include <set>
 
-#include "plan/schedule/interleave.hpp"
-
 namespace weft::plan {
 
 namespace {

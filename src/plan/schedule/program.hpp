@@ -22,7 +22,7 @@ namespace weft::plan {
 struct Lane {
     std::uint32_t first = 0;  ///< index into Program::steps
     std::uint32_t count = 0;
-    // Loops of the lane run the segments start, start + stride, ... (interleave.hpp).
+    // Loops of the lane run the segments start, start + stride, ... (interleave()).
     std::uint32_t start = 0;
     std::uint32_t stride = 1;
 
@@ -75,7 +75,7 @@ struct Program {
     [[nodiscard]] std::uint32_t capacity_of(std::uint32_t slot) const {
         return slot_capacity.empty() ? slot_units : slot_capacity[slot];
     }
-    /// Returns the number of segments in flight (interleave.hpp), which is the stride of all lanes.
+    /// Returns the number of segments in flight (interleave()), which is the stride of all lanes.
     /// Same.
     [[nodiscard]] std::uint32_t window() const { return lanes.empty() ? 1 : lanes.front().stride; }
     /// Returns the lanes of one segment in flight. The other lanes have the same steps.
@@ -91,5 +91,22 @@ struct Program {
 
     friend bool operator==(const Program&, const Program&) = default;
 };
+
+/// Largest number of segments in flight. More would hide no more latency once the network is busy,
+/// and each needs its own copies of all slots.
+inline constexpr std::uint32_t kWindowMax = 4;
+
+/// Returns the number of segments in flight: the number for which a bank has cells, at most
+/// kWindowMax and program.segments. Reads only header fields that are equal on all ranks.
+[[nodiscard]] std::uint32_t window_for(const Program& program);
+
+/// Repeats the lanes of a program `window` times, with the same steps.
+void repeat_lanes(Program& program, std::uint32_t window);
+
+/// Keeps window_for(program) segments in flight. All steps must be in loops over all segments. Lane
+/// k runs segments k, k + window, k + 2 window, ..., so the latencies of segments overlap. Each
+/// slot gets `window` times as many copies, but at most one for each segment; lags are `window`
+/// times as large. All uses of one copy of a slot are in one lane, in the order of the loop.
+void interleave(Program& program);
 
 }  // namespace weft::plan

@@ -7,7 +7,6 @@
 
 #include "base/check.hpp"
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/interleave.hpp"
 #include "plan/schedule/part_blocks.hpp"
 
 namespace weft::plan {

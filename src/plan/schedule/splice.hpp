@@ -52,7 +52,7 @@ struct SplicePart {
     std::uint32_t ranges = 1;
 };
 
-/// Number of segments in flight in a pipeline (interleave.hpp).
+/// Number of segments in flight in a pipeline (interleave()).
 enum class Flow : std::uint8_t {
     one_segment,  ///< one at a time
     segments,     ///< several; one lane executes all parts of a segment

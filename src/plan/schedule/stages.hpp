@@ -143,7 +143,7 @@ using Stage = std::variant<ExchangeStage, ShiftStage>;
 struct Stages {
     Program header;            ///< header of all programs, except the rank
     bool carries = false;      ///< ranks send values (the input, later the output), not signals
-    bool interleaves = false;  ///< several segments are in flight (interleave.hpp)
+    bool interleaves = false;  ///< several segments are in flight (interleave())
     std::vector<Numbering> numberings;  ///< the first one has all ranks
     std::vector<Stage> stages;          ///< run once for each segment of the header
 

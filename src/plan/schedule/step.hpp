@@ -38,6 +38,12 @@ enum class StepKind : std::uint8_t {
     compute,
 };
 
+/// Returns true for steps that raise a flag at another rank.
+[[nodiscard]] constexpr bool raises_flag(StepKind kind) {
+    return kind == StepKind::put || kind == StepKind::signal || kind == StepKind::expose ||
+           kind == StepKind::publish;
+}
+
 struct Step {
     StepKind kind = StepKind::flush;
     std::uint8_t flags = 0;  ///< StepFlags

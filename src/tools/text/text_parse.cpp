@@ -13,7 +13,7 @@
 
 #include "base/units.hpp"
 #include "plan/schedule/canonical.hpp"
-#include "plan/schedule/interleave.hpp"
+#include "plan/schedule/program.hpp"
 #include "tools/text/text.hpp"
 #include "tools/text/text_need.hpp"
 

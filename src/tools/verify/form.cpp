@@ -81,7 +81,7 @@ class FormCheck {
             at, loop.operands, 2 * program_.depth, program_.depth, program_.segments);
     }
 
-    /// Checks the lanes of a program with several segments in flight (interleave.hpp): they share
+    /// Checks the lanes of a program with several segments in flight (interleave()): they share
     /// the steps of the distinct lanes, and all steps are in loops over the segments.
     std::string window() const {
         const std::uint32_t window = program_.window();

@@ -11,7 +11,7 @@
 #include <functional>
 
 #include "base/region.hpp"
-#include "plan/schedule/interleave.hpp"
+#include "plan/schedule/program.hpp"
 #include "plan/schedule/step.hpp"
 #include "tests/model/collectives/proof.hpp"
 #include "tools/text/text.hpp"

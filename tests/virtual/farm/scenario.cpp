@@ -71,7 +71,7 @@ CallSketch draw_call(Random& random, std::string_view collective, const Scenario
         call.plan.root = static_cast<Rank>(random.below(static_cast<std::uint64_t>(size)));
     if (collective == "barrier") return call;
     call.plan.elements = kElements[random.below(std::size(kElements))];
-    // More than eight segments use copies of slots several times (plan/schedule/interleave.hpp).
+    // More than eight segments use copies of slots several times (plan/schedule/program.hpp).
     if (random.chance(1, 3)) call.plan.segments = 2 + static_cast<std::uint32_t>(random.below(20));
     const bool has_blocks = collective == "allgather" || collective == "reduce_scatter";
     if (has_blocks && random.chance(1, 3)) {
