@@ -29,38 +29,52 @@ constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 /// operating system copies data with a system call for each peer, which takes longer than a put.
 constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
 
-plan::Layout layout_of(const plan::Machine& machine, Rank size) {
-    return machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
-}
+/// A call of a team on a machine, with the values that follow from them.
+struct TeamCall {
+    TeamCall(const plan::Machine& team_machine, Rank ranks, const CallClass& call_class)
+        : machine(team_machine),
+          size(ranks),
+          call(call_class),
+          layout(machine.node_of.empty() ? plan::Layout(size, size)
+                                         : plan::Layout::of(machine.node_of)),
+          buffer(buffer_of(size, call)) {}
 
-/// Returns true if ranks can use each other's buffers directly, also across nodes.
-bool can_deliver_directly(const plan::Machine& machine, const plan::Layout& layout) {
-    return machine.direct || (layout.nodes() > 1 && layout.most() <= 1 && machine.direct_delivery);
-}
+    const plan::Machine& machine;
+    Rank size;
+    const CallClass& call;
+    plan::Layout layout;
+    plan::BufferSize buffer;
 
-/// Returns true if the algorithm serves the team.
-bool serves(const collectives::Properties& properties, Rank size, const CallClass& call,
-            const plan::Layout& layout) {
-    if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
-        return false;
-    if (!properties.fit(layout)) return false;
-    return !call.ordered || !properties.for_nodes || layout.contiguous();
-}
-
-BindOptions bind_options(const plan::Machine& machine, const plan::BufferSize& buffer) {
-    return {.elements = buffer.elements,
-            .element_bytes = buffer.element_bytes,
-            .shape = {.bulk_bytes = machine.bank_bytes}};
-}
+    /// Returns true if ranks can use each other's buffers directly, also across nodes.
+    [[nodiscard]] bool can_deliver_directly() const {
+        return machine.direct ||
+               (layout.nodes() > 1 && layout.most() <= 1 && machine.direct_delivery);
+    }
+    /// Returns true if the algorithm serves the team.
+    [[nodiscard]] bool serves(const collectives::Properties& properties) const {
+        if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
+            return false;
+        if (!properties.fit(layout)) return false;
+        return !call.ordered || !properties.for_nodes || layout.contiguous();
+    }
+    [[nodiscard]] BindOptions bind_options() const {
+        return {.elements = buffer.elements,
+                .element_bytes = buffer.element_bytes,
+                .shape = {.bulk_bytes = machine.bank_bytes}};
+    }
+    /// Returns the time for the bytes of the call's count.
+    [[nodiscard]] plan::Time bytes_time(std::int64_t byte_fs) const {
+        return plan::to_time(static_cast<std::int64_t>(bytes()) * byte_fs);
+    }
+    [[nodiscard]] std::uint64_t bytes() const { return call.elements * call.element_bytes; }
+};
 
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
-                             const collectives::AlgorithmSpec& asked, Rank size,
-                             const CallClass& call, const plan::Layout& layout,
-                             const plan::Machine& machine) {
+                             const collectives::AlgorithmSpec& asked, const TeamCall& team) {
+    const auto& [machine, size, call, layout, buffer] = team;
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
         machine.direct ? asked : collectives::with_local_puts(call.collective, asked);
-    const plan::BufferSize buffer = buffer_of(size, call);
     collectives::GenerateRequest request{
         .size = size,
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
@@ -96,7 +110,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     if (candidate.algorithm.find("segments=") != std::string::npos) {
         // Segments run one at a time if the put targets have no room for several (plan.cpp).
         state->first = generate(0);
-        if (state->first->ok() && !has_room(**state->first, bind_options(machine, buffer))) {
+        if (state->first->ok() && !has_room(**state->first, team.bind_options())) {
             state->one_at_a_time = true;
             state->stages.reset();
             state->first = generate(0);
@@ -108,124 +122,94 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         return *state->first;
     };
     if (layout.nodes() > 1)
-        candidate.banks = [program = candidate.program, buffer, bank_bytes = machine.bank_bytes] {
-            return banks_of(program(0), buffer, bank_bytes);
+        candidate.banks = [program = candidate.program, size_of = team.buffer,
+                           bank_bytes = machine.bank_bytes] {
+            return banks_of(program(0), size_of, bank_bytes);
         };
     return candidate;
 }
 
-/// Returns the ranks on each node if they fill the nodes evenly and in order, else 0.
-Rank ranks_per_node(const std::vector<Rank>& node_of) {
-    const auto end = std::ranges::find_if(node_of, [&](Rank n) { return n != node_of.front(); });
-    const auto per_node = static_cast<std::size_t>(end - node_of.begin());
-    if (per_node == 0 || node_of.size() % per_node != 0) return 0;
-    for (std::size_t i = 0; i < node_of.size(); ++i) {
-        if (node_of[i] != node_of[i / per_node * per_node]) return 0;
-        if (i >= per_node && i % per_node == 0 && node_of[i] == node_of[i - 1]) return 0;
-    }
-    return static_cast<Rank>(per_node);
-}
-
 /// Returns the costs of a stage. If ranks share no processor, a rank receives a message of the
 /// stage while its peers send the next one.
-collectives::StageCost stage_of(const plan::Machine& machine, const plan::PutCost& put,
-                                std::uint64_t bytes) {
-    const auto time_of = [bytes](std::int64_t byte_fs) {
-        return plan::to_time(static_cast<std::int64_t>(bytes) * byte_fs);
-    };
-    const plan::Time send =
-        put.issue + (bytes > machine.cell_bytes ? put.slot : 0) + time_of(put.byte_fs);
+collectives::StageCost stage_of(const TeamCall& team, const plan::PutCost& put) {
+    const plan::Machine& machine = team.machine;
+    const plan::Time send = put.issue + (team.bytes() > machine.cell_bytes ? put.slot : 0) +
+                            team.bytes_time(put.byte_fs);
     const plan::Time overlapped = machine.oversubscribed() ? 0 : std::min(send, put.receive);
     return {.latency = plan::latency_of(machine, put) + overlapped,
-            .message =
-                send + put.receive - overlapped + machine.reduce + time_of(machine.reduce_byte_fs)};
+            .message = send + put.receive - overlapped + machine.reduce +
+                       team.bytes_time(machine.reduce_byte_fs)};
 }
 
-collectives::CandidateRequest request_of(const plan::Machine& machine, Rank size,
-                                         const CallClass& call) {
-    const Rank per_node = ranks_per_node(machine.node_of);
-    const bool far = !machine.node_of.empty() && per_node != size;
-    const plan::Layout layout = layout_of(machine, size);
+std::vector<collectives::AlgorithmSpec> specs_for(const TeamCall& team) {
+    const auto& [machine, size, call, layout, buffer] = team;
+    const bool even = layout.contiguous() && layout.least() == layout.most();
+    const bool far = layout.nodes() > 1;
     plan::PutCost local = machine.near;
     plan::PutCost put = far ? machine.far : machine.near;
-    if (layout.nodes() > 1 && layout.most() > 1) {  // senders pay the difference (put_models.cpp)
+    if (far && layout.most() > 1) {  // senders pay the difference (put_models.cpp)
         const plan::Time received = std::min(local.receive, put.receive);
         for (plan::PutCost* const cost : {&local, &put}) {
             cost->issue += cost->receive - received;
             cost->receive = received;
         }
     }
-    const std::uint64_t bytes = call.elements * call.element_bytes;
-    const std::uint64_t elements =
-        collectives::contract(call.collective).vector_elements(size, call.elements);
-    const bool is_long = elements * call.element_bytes > kInPlaceBytesMin;
-    const plan::Time issue = put.issue + (bytes > machine.cell_bytes ? put.slot : 0);
+    const bool is_long = buffer.elements * call.element_bytes > kInPlaceBytesMin;
+    const plan::Time issue = put.issue + (team.bytes() > machine.cell_bytes ? put.slot : 0);
     const plan::Time latency = plan::latency_of(machine, put);
-    const auto time_of = [bytes](std::int64_t byte_fs) {
-        return plan::to_time(static_cast<std::int64_t>(bytes) * byte_fs);
-    };
+    const plan::Time reduce_bytes = team.bytes_time(machine.reduce_byte_fs);
     const bool reduces = collectives::find_collective(call.collective)->reduces();
     const bool overlaps = far && !machine.oversubscribed() && reduces;
-    const plan::Time message = issue + put.receive + machine.reduce;
-    const plan::Time buffer = time_of(put.byte_fs + machine.reduce_byte_fs);
-    return {.size = size,
-            .ranks_per_node = per_node,
-            .stage = stage_of(machine, put, bytes),
-            .local_stage = stage_of(machine, local, bytes),
-            .latency_ps = latency,
-            .put_ps = latency + message,
-            .buffer_ps = buffer,
-            .combine_ps = overlaps ? time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
-            .issue_ps = issue,
-            .send_bytes_ps = time_of(put.byte_fs),
-            .receive_ps =
-                put.receive + (reduces ? machine.reduce + time_of(machine.reduce_byte_fs) : 0),
-            .layout = layout,
-            .direct = machine.direct && is_long,
-            .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
-                               can_deliver_directly(machine, layout)};
-}
-
-std::vector<collectives::AlgorithmSpec> specs_for(const plan::Machine& machine, Rank size,
-                                                  const CallClass& call) {
-    return collectives::candidate_specs(call.collective, request_of(machine, size, call));
+    const bool receives_directly = far && is_long && !call.counted && machine.direct_delivery;
+    return collectives::candidate_specs(
+        call.collective,
+        {.size = size,
+         .ranks_per_node = even && !machine.node_of.empty() ? layout.most() : 0,
+         .stage = stage_of(team, put),
+         .local_stage = stage_of(team, local),
+         .latency_ps = latency,
+         .put_ps = latency + issue + put.receive + machine.reduce,
+         .buffer_ps = team.bytes_time(put.byte_fs + machine.reduce_byte_fs),
+         .combine_ps =
+             overlaps ? team.bytes_time(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
+         .issue_ps = issue,
+         .send_bytes_ps = team.bytes_time(put.byte_fs),
+         .receive_ps = put.receive + (reduces ? machine.reduce + reduce_bytes : 0),
+         .layout = layout,
+         .direct = machine.direct && is_long,
+         .direct_delivery = receives_directly && team.can_deliver_directly()});
 }
 
 /// Returns false if the spec asks for direct delivery but the call cannot use it: if payloads that
 /// are not delivered directly exceed their put targets, all payloads use put targets (plan.cpp).
-bool delivers_as_asked(const plan::Machine& machine, const plan::BufferSize& buffer,
-                       const collectives::AlgorithmSpec& spec, const plan::Candidate& candidate) {
+bool delivers_as_asked(const TeamCall& team, const collectives::AlgorithmSpec& spec,
+                       const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(0);
-    return !program.ok() || fits_as_a_whole(*program, bind_options(machine, buffer));
+    return !program.ok() || fits_as_a_whole(*program, team.bind_options());
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_of(
-    const plan::Machine& machine, Rank size, const CallClass& call,
-    const std::vector<collectives::AlgorithmSpec>& specs) {
-    const plan::Layout layout = layout_of(machine, size);
-    const plan::BufferSize buffer = buffer_of(size, call);
+    const TeamCall& team, const std::vector<collectives::AlgorithmSpec>& specs) {
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
-        const auto algorithm = WEFT_TRY(collectives::find_algorithm(call.collective, spec));
-        if (!serves(algorithm->properties, size, call, layout)) continue;
+        const auto algorithm = WEFT_TRY(collectives::find_algorithm(team.call.collective, spec));
+        if (!team.serves(algorithm->properties)) continue;
         if (collectives::repeats_plain_name(
                 *algorithm, spec,
-                {.elements = buffer.elements, .element_bytes = buffer.element_bytes}))
+                {.elements = team.buffer.elements, .element_bytes = team.buffer.element_bytes}))
             continue;
-        plan::Candidate candidate = candidate_of(*algorithm, spec, size, call, layout, machine);
-        if (delivers_as_asked(machine, buffer, spec, candidate))
-            candidates.push_back(std::move(candidate));
+        plan::Candidate candidate = candidate_of(*algorithm, spec, team);
+        if (delivers_as_asked(team, spec, candidate)) candidates.push_back(std::move(candidate));
     }
     return candidates;
 }
 
-base::Result<plan::Choice> rank_specs(const plan::Machine& machine, Rank size,
-                                      const CallClass& call,
+base::Result<plan::Choice> rank_specs(const TeamCall& team,
                                       const std::vector<collectives::AlgorithmSpec>& specs,
-                                      plan::Scope scope) {
-    const auto candidates = WEFT_TRY(candidates_of(machine, size, call, specs));
-    return plan::select(machine, size, candidates, buffer_of(size, call), call.needs(), scope);
+                                      plan::Scope scope = plan::Scope::all) {
+    const auto candidates = WEFT_TRY(candidates_of(team, specs));
+    return plan::select(team.machine, team.size, candidates, team.buffer, team.call.needs(), scope);
 }
 
 /// An algorithm that was fastest when measured.
@@ -236,18 +220,16 @@ struct MeasuredChoice {
 };
 
 /// Returns a measured choice that fits this team and call, or nothing.
-std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank size,
-                                              const CallClass& call, const plan::Tuning* tuning,
+std::optional<MeasuredChoice> measured_choice(const TeamCall& team, const plan::Tuning* tuning,
                                               std::string_view provider) {
+    const CallClass& call = team.call;
     if (tuning == nullptr || tuning->choices().empty() || !call.preference.is_usual()) return {};
-    const plan::Layout layout = layout_of(machine, size);
-    const bool far = layout.nodes() > 1;
     const plan::TunedChoice* const tuned =
         tuning->find({.collective = std::string(call.collective),
-                      .layout = plan::layout_text(machine.node_of, size),
-                      .provider = far ? std::string(provider) : "none",
+                      .layout = plan::layout_text(team.machine.node_of, team.size),
+                      .provider = team.layout.nodes() > 1 ? std::string(provider) : "none",
                       .same_bits = call.bit_identical},
-                     call.elements * call.element_bytes);
+                     team.bytes());
     if (tuned == nullptr) return {};
     auto spec = collectives::parse_spec(tuned->algorithm);
     if (!spec) return {};
@@ -255,10 +237,8 @@ std::optional<MeasuredChoice> measured_choice(const plan::Machine& machine, Rank
     const auto algorithm = collectives::find_algorithm(call.collective, *spec);
     if (!algorithm) return {};
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
-    if (!serves(properties, size, call, layout) ||
-        (properties.direct && !can_deliver_directly(machine, layout)))
-        return {};
-    const auto candidate = candidate_of(**algorithm, *spec, size, call, layout, machine);
+    if (!team.serves(properties) || (properties.direct && !team.can_deliver_directly())) return {};
+    const auto candidate = candidate_of(**algorithm, *spec, team);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
         !candidate.program(0))
         return {};
@@ -301,14 +281,15 @@ plan::BufferSize buffer_of(Rank size, const CallClass& call) {
 
 base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& machine, Rank size,
                                                           const CallClass& call) {
-    return candidates_of(machine, size, call, specs_for(machine, size, call));
+    const TeamCall team(machine, size, call);
+    return candidates_of(team, specs_for(team));
 }
 
 base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
                                             const CallClass& call, std::string_view algorithm) {
     const auto spec = WEFT_TRY(collectives::parse_spec(algorithm));
     const auto found = WEFT_TRY(collectives::find_algorithm(call.collective, spec));
-    return candidate_of(*found, spec, size, call, layout_of(machine, size), machine);
+    return candidate_of(*found, spec, {machine, size, call});
 }
 
 std::vector<std::string_view> providers_with_costs() {
@@ -368,18 +349,19 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
                                            const CallClass& given, const plan::Tuning& tuning,
                                            std::string_view provider) {
     const CallClass call = rounded(given);
-    const auto specs = specs_for(machine, size, call);
-    auto choice = WEFT_TRY(rank_specs(machine, size, call, specs, plan::Scope::all));
+    const TeamCall team(machine, size, call);
+    const auto specs = specs_for(team);
+    auto choice = WEFT_TRY(rank_specs(team, specs));
     const bool fewer = given.elements < call.elements;
     if (fewer) {  // the choice of the class, with the times of this call
-        auto exact = WEFT_TRY(rank_specs(machine, size, given, specs, plan::Scope::all));
+        auto exact = WEFT_TRY(rank_specs({machine, size, given}, specs));
         exact.chosen = candidate_index(exact, choice.algorithm());
         exact.reason =
             fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, choice.reason);
         const bool serves_both = exact.chosen < exact.candidates.size();
         if (serves_both) choice = std::move(exact);
     }
-    if (const auto measured = measured_choice(machine, size, call, &tuning, provider)) {
+    if (const auto measured = measured_choice(team, &tuning, provider)) {
         const std::string by_model = choice.algorithm();
         WEFT_TRY(also_rank(choice, measured->spec, machine, size, fewer ? given : call));
         choice.chosen = candidate_index(choice, print(measured->spec));
@@ -396,7 +378,7 @@ base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmS
     const std::string chosen = choice.algorithm();
     CallClass unlimited = call;  // the limit holds for choices only
     if (unlimited.preference.descriptors_max > 0) unlimited.preference.descriptors_max = ~0U;
-    auto alone = WEFT_TRY(rank_specs(machine, size, unlimited, {spec}, plan::Scope::all));
+    auto alone = WEFT_TRY(rank_specs({machine, size, unlimited}, {spec}));
     choice.candidates.push_back(std::move(alone.candidates.front()));
     std::ranges::stable_sort(choice.candidates, {}, [&](const plan::RankedCandidate& ranked) {
         return std::pair(std::get<0>(ranked.order(call.preference.objective)), ranked.in_stream);
@@ -430,8 +412,8 @@ base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm&
 }
 
 base::Result<ChoiceText> Chooser::predict(const CallClass& call_class) const {
-    const auto choice = WEFT_TRY(rank_specs(
-        machine_, size_, call_class, specs_for(machine_, size_, call_class), plan::Scope::chosen));
+    const TeamCall team(machine_, size_, call_class);
+    const auto choice = WEFT_TRY(rank_specs(team, specs_for(team), plan::Scope::chosen));
     return ChoiceText{choice.algorithm(), choice.reason};
 }
 
@@ -444,7 +426,7 @@ base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
     if (const auto known = known_.find(call_class); known != known_.end()) return &known->second;
     constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
     if (known_.size() >= kKnownMax) known_.clear();
-    if (auto measured = measured_choice(machine_, size_, call_class, tuning_, provider_)) {
+    if (auto measured = measured_choice({machine_, size_, call_class}, tuning_, provider_)) {
         std::string text = print(measured->spec);
         return &(known_[call_class] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
                                                       std::move(measured->reason)});
