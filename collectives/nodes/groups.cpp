@@ -100,24 +100,15 @@ base::Result<plan::Program> Groups::generate_in(const GroupCall& call, Group gro
 
 base::Result<std::shared_ptr<const plan::Program>> Groups::shape_of(const GroupCall& call,
                                                                     Group group, Rank rank) const {
-    KnownShapes::GroupShape entry{.collective = call.collective,
-                                  .spec = call.spec,
-                                  .data = call.data,
-                                  .team_size = request_.size,
-                                  .size = group.size,
-                                  .root = group.root,
-                                  .rank = rank};
-    if (request_.known_shapes != nullptr) {
-        for (const KnownShapes::GroupShape& known : request_.known_shapes->shapes)
-            if (known.size == entry.size && known.root == entry.root && known.rank == entry.rank &&
-                known.team_size == entry.team_size && known.data == entry.data &&
-                known.collective == entry.collective && known.spec == entry.spec)
-                return known.program;
-    }
+    const KnownShapes::ShapeKey key{group.size, group.root,      rank,
+                                    call.data,  call.collective, call.spec};
+    KnownShapes none;
+    auto& shapes = (request_.known_shapes != nullptr ? request_.known_shapes : &none)->shapes;
+    const auto known = std::ranges::find(shapes, key, &KnownShapes::GroupShape::key);
+    if (known != shapes.end()) return known->program;
     auto shape = WEFT_TRY(generate_in(call, group, rank));
-    entry.program = std::make_shared<const plan::Program>(std::move(shape));
-    if (request_.known_shapes != nullptr) request_.known_shapes->shapes.push_back(entry);
-    return entry.program;
+    shapes.push_back({key, std::make_shared<const plan::Program>(std::move(shape))});
+    return shapes.back().program;
 }
 
 base::Result<void> Groups::add_shapes(const GroupCall& call, Group group,

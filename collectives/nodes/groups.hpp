@@ -43,15 +43,19 @@ enum class Leader : std::uint8_t { first, last };
 
 /// Cache of shapes (plan/schedule/splice.hpp) for the requests of several ranks of a call.
 struct KnownShapes {
-    struct GroupShape {
-        std::string_view collective;
-        AlgorithmSpec spec;
-        Data data = Data::whole;
-        Rank team_size = 1;
+    struct ShapeKey {
         Rank size = 1;  ///< number of ranks of the group
         Rank root = 0;  ///< index in the group
         Rank rank = 0;  ///< index in the group
-        std::shared_ptr<const plan::Program> program = nullptr;
+        Data data = Data::whole;
+        std::string_view collective;
+        AlgorithmSpec spec;
+
+        friend bool operator==(const ShapeKey&, const ShapeKey&) = default;
+    };
+    struct GroupShape {
+        ShapeKey key;
+        std::shared_ptr<const plan::Program> program;
     };
     std::vector<GroupShape> shapes;
     std::optional<patterns::RangeTree> tree;  ///< tree of a gather or scatter of the whole team

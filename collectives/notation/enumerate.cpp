@@ -84,34 +84,19 @@ std::uint64_t count_factorisations(Rank n, std::map<Rank, std::uint64_t>& known)
     return count;
 }
 
-/// Returns, by number up to n, the number of ordered factorisations. A number's count is added to
-/// all its multiples, whose first factor is then the quotient.
-std::vector<std::uint64_t> count_all_factorisations(Rank n) {
-    const auto end = static_cast<std::size_t>(n) + 1;
-    std::vector<std::uint64_t> counts(end, 0);
-    counts[1] = 1;
-    for (std::size_t m = 1; m < end; ++m)
-        for (std::size_t multiple = 2 * m; multiple < end; multiple += m)
-            counts[multiple] += counts[m];
-    return counts;
-}
-
-/// Returns, by number up to n, the number of unordered factorisations. After the pass of a factor,
-/// all factorisations into factors up to it are counted.
-std::vector<std::uint64_t> count_all_factor_sets(Rank n) {
-    const auto end = static_cast<std::size_t>(n) + 1;
-    std::vector<std::uint64_t> counts(end, 0);
-    counts[1] = 1;
-    for (std::size_t factor = 2; factor < end; ++factor)
-        for (std::size_t quotient = 1; quotient * factor < end; ++quotient)
-            counts[quotient * factor] += counts[quotient];
-    return counts;
-}
-
 }  // namespace
 
 std::vector<std::uint64_t> count_factored_up_to(Rank most, bool unordered) {
-    return unordered ? count_all_factor_sets(most) : count_all_factorisations(most);
+    const auto end = static_cast<std::size_t>(most) + 1;
+    std::vector<std::uint64_t> counts(end, 0);
+    counts[1] = 1;
+    // Ordered: the count of each number is added to all its multiples, whose first factor is then
+    // the quotient. Unordered: after the pass of a factor, all factorisations into factors up to it
+    // are counted.
+    for (std::size_t outer = unordered ? 2 : 1; outer < end; ++outer)
+        for (std::size_t inner = unordered ? 1 : 2; inner * outer < end; ++inner)
+            counts[inner * outer] += counts[unordered ? inner : outer];
+    return counts;
 }
 
 void for_each_schedule(Rank size, ScheduleFamily family, const Visit& visit) {
@@ -136,7 +121,8 @@ std::uint64_t count_schedules(Rank size, ScheduleFamily family) {
         std::map<Rank, std::uint64_t> known;
         return count_factorisations(size, known);
     }
-    const std::vector<std::uint64_t> factorisations = count_all_factorisations(size);
+    const std::vector<std::uint64_t> factorisations =
+        count_factored_up_to(size, /*unordered=*/false);
     std::uint64_t count = 0;
     if (family == ScheduleFamily::merged) {
         for (Rank inner = 4; inner < size; ++inner) count += factorisations[inner] - 1;

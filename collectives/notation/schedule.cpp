@@ -80,15 +80,6 @@ base::Result<Schedule> parse_schedule(Cursor& cursor) {
     return schedule;
 }
 
-base::Result<Schedule> parse_schedule(std::string_view text) {
-    Cursor cursor(text);
-    base::Result<Schedule> schedule = parse_schedule(cursor);
-    if (schedule && !cursor.at_end())
-        return fail_at(cursor.position(), "expected ',' or the end after a stage, found {}",
-                       cursor.found());
-    return schedule;
-}
-
 std::string print(const Stage& stage) {
     const char letter = static_cast<char>(stage.kind);
     switch (stage.kind) {

@@ -43,7 +43,6 @@ struct Stage {
 
 using Schedule = std::vector<Stage>;
 
-[[nodiscard]] base::Result<Schedule> parse_schedule(std::string_view text);
 /// Parses stages up to the first character that is not part of the notation.
 [[nodiscard]] base::Result<Schedule> parse_schedule(Cursor& cursor);
 /// Returns true if a schedule, and not a name, begins at the cursor.

@@ -20,6 +20,12 @@ bool belongs_to_value(char c) {
     return belongs_to_name(c) || c == '.' || c == '+';
 }
 
+/// Parses a whole text of digits. Returns false if it is malformed or too large.
+bool parse_digits(std::string_view text, std::int64_t& value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return !text.empty() && error == std::errc{} && end == text.data() + text.size();
+}
+
 base::Result<AlgorithmSpec> parse_spec(Cursor& cursor, int depth);
 
 base::Result<std::string> parse_name(Cursor& cursor, std::string_view what) {
@@ -115,8 +121,7 @@ base::Result<std::int64_t> number_parameter(const AlgorithmSpec& spec, std::stri
     if (parameter == nullptr) return range.fallback;
     const std::string& text = parameter->value;
     std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || error != std::errc{} || end != text.data() + text.size())
+    if (!parse_digits(text, value))
         return fail_at(parameter->position, "{} is not a whole number",
                        text.empty() ? std::string(key) : fmt::format("{}={}", key, text));
     if (value < range.least || value > range.most)
@@ -132,14 +137,12 @@ base::Result<std::int64_t> decimal_parameter(const AlgorithmSpec& spec, std::str
     if (parameter == nullptr) return range.fallback;
     const std::string& text = parameter->value;
     const std::size_t point = std::min(text.find('.'), text.size());
-    std::string digits = text.substr(0, point);
-    if (point < text.size()) digits += text.substr(point + 1);
-    const std::size_t places = point < text.size() ? text.size() - point - 1 : 0;
+    const std::string fraction = text.substr(std::min(point + 1, text.size()));
+    std::string digits = text.substr(0, point) + fraction;
+    if (fraction.size() <= kPlaces) digits.append(kPlaces - fraction.size(), '0');
     std::int64_t value = 0;
-    if (places <= kPlaces) digits.append(kPlaces - places, '0');
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (point == 0 || point + 1 == text.size() || places > kPlaces || error != std::errc{} ||
-        end != digits.data() + digits.size())
+    if (point == 0 || point + 1 == text.size() || fraction.size() > kPlaces ||
+        !parse_digits(digits, value))
         return fail_at(parameter->position, "{}={} is not a number with up to three decimal places",
                        key, text);
     if (value < range.least || value > range.most)

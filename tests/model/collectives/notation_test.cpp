@@ -6,11 +6,21 @@
 
 #include <random>
 
+#include "collectives/notation/cursor.hpp"
 #include "collectives/notation/schedule.hpp"
 #include "collectives/notation/spec.hpp"
 
 namespace weft::collectives {
 namespace {
+
+base::Result<Schedule> parse_schedule(std::string_view text) {
+    Cursor cursor(text);
+    base::Result<Schedule> schedule = parse_schedule(cursor);
+    if (schedule && !cursor.at_end())
+        return fail_at(cursor.position(), "expected ',' or the end after a stage, found {}",
+                       cursor.found());
+    return schedule;
+}
 
 TEST(Notation, SchedulesOfThePaperAndNestedOnesAreValidAndRoundTrip) {
     const std::pair<const char*, Rank> cases[] = {
