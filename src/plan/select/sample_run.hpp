@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "plan/select/costed_steps.hpp"
+#include "plan/select/executed_steps.hpp"
 
 namespace weft::plan {
 

@@ -20,7 +20,7 @@
 
 #include "base/result.hpp"
 #include "plan/schedule/program.hpp"
-#include "plan/select/costed_steps.hpp"
+#include "plan/select/executed_steps.hpp"
 #include "tools/simulate/clock.hpp"
 #include "tools/simulate/pieces.hpp"
 
