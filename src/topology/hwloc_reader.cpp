@@ -10,7 +10,6 @@
 #include <memory>
 
 namespace weft::topology {
-
 namespace {
 
 /// Deleter that calls a function of hwloc.
@@ -37,12 +36,12 @@ base::Result<Topology> load(bool with_devices = false) {
     return topology;
 }
 
-base::Result<std::vector<Core>> usable_cores(hwloc_topology_t handle) {
+base::Result<std::vector<Processors>> usable_cores(hwloc_topology_t handle) {
     const CpuSet usable(hwloc_bitmap_alloc());
     if (hwloc_get_cpubind(handle, usable.get(), HWLOC_CPUBIND_PROCESS) != 0)
         return refused("hwloc_get_cpubind");
 
-    std::vector<Core> cores;
+    std::vector<Processors> cores;
     std::map<hwloc_obj_t, std::size_t> core_of;
     hwloc_obj_t processor = nullptr;
     while ((processor = hwloc_get_next_obj_by_type(handle, HWLOC_OBJ_PU, processor)) != nullptr) {
@@ -50,14 +49,13 @@ base::Result<std::vector<Core>> usable_cores(hwloc_topology_t handle) {
         hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(handle, HWLOC_OBJ_CORE, processor);
         const auto known = core_of.try_emplace(core == nullptr ? processor : core, cores.size());
         if (known.second) cores.emplace_back();
-        cores[known.first->second].processors.push_back(static_cast<int>(processor->os_index));
+        cores[known.first->second].push_back(static_cast<int>(processor->os_index));
     }
     return cores;
 }
 
-/// Returns the number of levels from the part of the machine that has a device up to the first part
-/// that has one of the processors.
-int levels_between(hwloc_obj_t part, const std::vector<int>& processors) {
+/// Returns the number of levels from a part of the machine up to one that has a processor of a set.
+int levels_between(hwloc_obj_t part, const Processors& processors) {
     int levels = 0;
     const auto has_one = [&] {
         return std::ranges::any_of(processors, [&](int processor) {
@@ -76,7 +74,7 @@ std::string info_of(hwloc_obj_t object, const char* name) {
 }  // namespace
 
 base::Result<std::vector<std::vector<int>>> device_distances(
-    std::span<const PciAddress> devices, std::span<const std::vector<int>> processors) {
+    std::span<const PciAddress> devices, std::span<const Processors> processors) {
     const Topology topology = WEFT_TRY(load(/*with_devices=*/true));
     std::vector<std::vector<int>> distances(processors.size());
     for (const PciAddress& address : devices) {
@@ -90,11 +88,6 @@ base::Result<std::vector<std::vector<int>>> device_distances(
                                      processors[set]));
     }
     return distances;
-}
-
-base::Result<std::vector<Core>> read_usable_cores() {
-    const auto topology = WEFT_TRY(load());
-    return usable_cores(topology.get());
 }
 
 base::Result<MachineModel> read_machine() {

@@ -10,12 +10,8 @@
 
 namespace weft::topology {
 
-/// A core, of which this process may use at least one hardware thread.
-struct Core {
-    std::vector<int> processors;  ///< the kernel's numbers of the usable hardware threads
-
-    friend bool operator==(const Core&, const Core&) = default;
-};
+/// The kernel's numbers of hardware threads.
+using Processors = std::vector<int>;
 
 /// Description of a machine, and the cores that this process may use. Numbers are 0 and texts empty
 /// if hwloc does not report them.
@@ -26,7 +22,9 @@ struct MachineModel {
     int numa_nodes = 0;
     int cores = 0;
     int processors = 0;  ///< number of hardware threads
-    std::vector<Core> usable_cores;
+    /// The usable hardware threads of each core that has one, in hwloc's order. A hardware thread
+    /// for which hwloc reports no core counts as a core.
+    std::vector<Processors> usable_cores;
     std::string reader_version;  ///< version of the hwloc library
 };
 
@@ -41,14 +39,9 @@ struct PciAddress {
 /// Returns the distances of devices from sets of processors, by set and device: the number of
 /// levels (group, package, machine) above the part of the machine that has the device, up to the
 /// first part that has one of the processors. -1: hwloc does not know the device.
-[[nodiscard]] base::Result<std::vector<std::vector<int>>> device_distances(
-    std::span<const PciAddress> devices, std::span<const std::vector<int>> processors);
+base::Result<std::vector<std::vector<int>>> device_distances(
+    std::span<const PciAddress> devices, std::span<const Processors> processors);
 
-/// Returns the cores that this process may use, in hwloc's order. A hardware thread for which hwloc
-/// reports no core counts as a core.
-[[nodiscard]] base::Result<std::vector<Core>> read_usable_cores();
-
-/// Returns the description of the whole machine.
-[[nodiscard]] base::Result<MachineModel> read_machine();
+base::Result<MachineModel> read_machine();
 
 }  // namespace weft::topology

@@ -41,7 +41,7 @@ Json job_json(const run::Description& facts) {
 
 Json topology_json(const topology::MachineModel& machine, const run::Description& job) {
     std::size_t usable = 0;
-    for (const topology::Core& core : machine.usable_cores) usable += core.processors.size();
+    for (const topology::Processors& core : machine.usable_cores) usable += core.size();
     return {{"host", machine.host},
             {"processor", machine.processor},
             {"nodes", job.ranks_per_node.size()},

@@ -100,10 +100,10 @@ std::vector<char*> pointers_to(const std::vector<std::string>& strings) {
 
 std::vector<cpu_set_t> usable_cores() {
     std::vector<cpu_set_t> sets;
-    for (const topology::Core& core : need(topology::read_usable_cores(), "--bind core")) {
-        cpu_set_t& set = sets.emplace_back();
-        CPU_ZERO(&set);
-        for (const int processor : core.processors) CPU_SET(processor, &set);
+    const auto machine = need(topology::read_machine(), "--bind core");
+    for (const topology::Processors& core : machine.usable_cores) {
+        cpu_set_t& set = sets.emplace_back();  // empty
+        for (const int processor : core) CPU_SET(processor, &set);
     }
     return sets;
 }

@@ -15,11 +15,11 @@
 namespace weft::topology {
 namespace {
 
-std::set<int> processors_of(const std::vector<Core>& cores) {
+std::set<int> processors_of(const std::vector<Processors>& cores) {
     std::set<int> processors;
-    for (const Core& core : cores) {
-        EXPECT_FALSE(core.processors.empty());
-        for (const int processor : core.processors)
+    for (const Processors& core : cores) {
+        EXPECT_FALSE(core.empty());
+        for (const int processor : core)
             EXPECT_TRUE(processors.insert(processor).second) << "twice: " << processor;
     }
     return processors;
@@ -36,9 +36,9 @@ std::set<int> affinity() {
 }
 
 TEST(HwlocReader, CoresHoldEachUsableProcessorOnce) {
-    const auto cores = read_usable_cores();
-    ASSERT_TRUE(cores.ok());
-    EXPECT_EQ(processors_of(*cores), affinity());
+    const auto machine = read_machine();
+    ASSERT_TRUE(machine.ok());
+    EXPECT_EQ(processors_of(machine->usable_cores), affinity());
 }
 
 TEST(HwlocReader, AProcessBoundToOneProcessorSeesOneCore) {
@@ -49,10 +49,10 @@ TEST(HwlocReader, AProcessBoundToOneProcessorSeesOneCore) {
     CPU_ZERO(&one);
     CPU_SET(chosen, &one);
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-    const auto cores = read_usable_cores();
+    const auto machine = read_machine();
     ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
-    ASSERT_TRUE(cores.ok());
-    EXPECT_EQ(*cores, (std::vector<Core>{{.processors = {chosen}}}));
+    ASSERT_TRUE(machine.ok());
+    EXPECT_EQ(machine->usable_cores, std::vector<Processors>(1, Processors{chosen}));
 }
 
 TEST(HwlocReader, DistancesCountTheLevelsUpToACommonPart) {
