@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // blocked_signals.hpp - a scope in which this thread starts other threads.
 //
-// Why      Threads inherit the mask of signals. A thread of weft, PMIx or libfabric that blocks no
-//          signals would take signals for which the program waits with sigwait(), or run the
-//          program's handlers.
+// Why      Threads inherit the signal mask. A thread of weft, PMIx or libfabric without blocked
+//          signals could take a signal from the program's sigwait(), or run the program's handlers.
 #pragma once
 
 #include <signal.h>

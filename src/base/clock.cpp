@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/clock.hpp"
 
-#include <time.h>
-
 namespace weft::base {
 
 std::uint64_t monotonic_ns() noexcept {

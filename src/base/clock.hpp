@@ -2,6 +2,8 @@
 // clock.hpp - monotonic clock, CPU time, and deadlines.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 
@@ -12,7 +14,11 @@ namespace weft::base {
 [[nodiscard]] std::uint64_t monotonic_ns() noexcept;
 
 /// Returns the CPU time of the calling thread: not the time while it is blocked or preempted.
-[[nodiscard]] std::chrono::nanoseconds thread_cpu_time() noexcept;
+[[nodiscard]] inline std::chrono::nanoseconds thread_cpu_time() noexcept {
+    timespec used = {};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 
 /// Time at which a wait ends; by default never.
 struct Deadline {

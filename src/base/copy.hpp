@@ -21,31 +21,22 @@ namespace weft::base {
 /// Largest copy, in bytes, for which memcpy always uses registers instead of rep movsb.
 inline constexpr std::size_t kRegisterCopyMax = 2048;
 
-/// Returns the difference of the offsets of `to` and `from` within their pages, modulo the page
-/// size.
+/// Returns the difference of two addresses' offsets within their pages, modulo the page size.
 [[nodiscard]] inline std::size_t page_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::uintptr_t kPageMask = 4095;
     return (to - from) & kPageMask;
 }
 
-/// Returns true if rep movsb would be slow for a copy between these addresses: the page distance is
-/// 1 to 63.
+/// Returns true if rep movsb is slow between these addresses: the page distance is 1 to 63.
 [[nodiscard]] inline bool is_slow_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
     constexpr std::size_t kLine = 64;
     return page_distance(to, from) - 1 < kLine - 1;
 }
 
-/// Returns true if the page distance is 1 to 31: copies by rep movsb and by the kernel are slowest.
-[[nodiscard]] inline bool is_slowest_distance(std::uintptr_t to, std::uintptr_t from) noexcept {
-    constexpr std::size_t kSlowest = 31;
-    return page_distance(to, from) - 1 < kSlowest;
-}
-
 /// Returns true on AMD processors, of which Zen 3 and 4 have slow distances.
 [[nodiscard]] bool has_slow_distances() noexcept;
 
-/// Copies through a buffer if has_slow_distances(), else directly. Helper of copy_bytes() and
-/// move_bytes().
+/// Copies through a buffer if has_slow_distances(), else directly.
 void copy_by_detour(void* to, const void* from, std::size_t bytes) noexcept;
 
 /// Like memcpy: the areas must not overlap, and neither pointer may be null.

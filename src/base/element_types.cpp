@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/element_types.hpp"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <string>
 
 #include "base/suggestion.hpp"
 
 namespace weft::base {
-
 namespace {
 
 template <class Value, class Index>
@@ -51,13 +52,11 @@ constexpr auto kTypeNames = [] {
 /// `what`: noun for the failure, "element type" or "operation".
 Result<std::size_t> find_name(std::span<const std::string_view> names, std::string_view name,
                               std::string_view what) {
-    std::string known;
-    for (std::size_t i = 0; i + 1 < names.size(); ++i) {
-        if (names[i] == name) return i;
-        known += fmt::format("{}{}", known.empty() ? "" : " ", names[i]);
-    }
-    return fail(Status::argument, "unknown {} '{}'; known: {}{}", what, name, known,
-                did_you_mean(name, names.first(names.size() - 1)));
+    const auto known = names.first(names.size() - 1);
+    const auto found = std::ranges::find(known, name);
+    if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+    return fail(Status::argument, "unknown {} '{}'; known: {}{}", what, name, fmt::join(known, " "),
+                did_you_mean(name, known));
 }
 
 }  // namespace

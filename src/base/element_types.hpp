@@ -19,8 +19,8 @@ namespace weft::base {
 [[nodiscard]] std::span<const std::string_view> op_names();
 
 /// Parse names of built-in types and operations. A failure lists these names.
-[[nodiscard]] Result<Type> parse_type(std::string_view name);
-[[nodiscard]] Result<Op> parse_op(std::string_view name);
+Result<Type> parse_type(std::string_view name);
+Result<Op> parse_op(std::string_view name);
 
 /// Returns the size of an element in bytes; 0 for Type::user.
 [[nodiscard]] std::size_t size_of(Type type);

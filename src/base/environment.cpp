@@ -40,8 +40,7 @@ struct Choice {
     }
 };
 
-/// Reads a log level. Start-up does not fail for an unknown level: report_unknown() names it, and
-/// the default is used.
+/// Reads a log level. For an unknown level, the default is used, and report_unknown() names it.
 struct LogWord : Choice<&Settings::log, kLogWords> {
     static Result<void> read(Settings& settings, std::string_view value) {
         if (!Choice::read(settings, value)) settings.unknown_log = value;
@@ -81,9 +80,6 @@ template <auto Field>
 struct FileName : Text<Field> {
     static constexpr bool kNamesFile = true;
 };
-template <class Access>
-concept NamesFile = Access::kNamesFile;
-
 template <auto Field, std::uint64_t Multiple>
 struct Bytes {
     static Result<void> read(Settings& settings, std::string_view value) {
@@ -142,7 +138,9 @@ template <class Access>
 constexpr Variable variable(Variable line) {
     line.read = &Access::read;
     line.print = &Access::print;
-    line.names_file = NamesFile<Access>;
+    line.names_file = requires {
+        Access::kNamesFile;
+    };
     return line;
 }
 
@@ -294,25 +292,13 @@ std::string quoted(std::optional<std::string_view> value) {
     return value && !value->empty() ? fmt::format("\"{}\"", *value) : std::string("not set");
 }
 
-/// Returns the known names without their common prefix.
-std::vector<std::string_view> known_names() {
-    std::vector<std::string_view> names;
-    for (const Variable& variable : kVariables)
-        names.push_back(variable.name.substr(kPrefix.size()));
-    return names;
-}
-
-/// Returns true if this program has more rights than its user, such as a set-user-id program.
-bool has_raised_rights() {
-    return ::getauxval(AT_SECURE) != 0;
-}
-
 /// Stores the value of an entry in its setting, or its name among the unknown or ignored names.
 Result<void> read_assignment(Settings& settings, const Assignment& entry,
                              std::span<const std::string_view> call_names) {
     for (const Variable& candidate : kVariables) {
         if (candidate.name != entry.name) continue;
-        if (candidate.names_file && has_raised_rights()) {
+        // A program with more rights than its user, such as a set-user-id program, has AT_SECURE.
+        if (candidate.names_file && ::getauxval(AT_SECURE) != 0) {
             settings.ignored.emplace_back(entry.name);
             return Done{};
         }
@@ -373,10 +359,13 @@ std::vector<const char*> with_assignment(const char* const* environment, const c
 
 std::vector<std::string> report_unknown(const Settings& settings) {
     std::vector<std::string> reports;
+    std::vector<std::string_view> known;  // without the common prefix
+    for (const Variable& variable : kVariables)
+        known.push_back(variable.name.substr(kPrefix.size()));
     std::string names;
     for (const std::string& name : settings.unknown) {
         names += (names.empty() ? "" : ", ") + name;
-        const std::string_view meant = nearest(name.substr(kPrefix.size()), known_names());
+        const std::string_view meant = nearest(name.substr(kPrefix.size()), known);
         if (!meant.empty()) names += fmt::format(" (did you mean {}{}?)", kPrefix, meant);
     }
     if (!names.empty())

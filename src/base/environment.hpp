@@ -8,8 +8,7 @@
 // Why      Only the creator of a runtime reads the environment, once, and passes plain Settings
 //          down. So several runtimes with different settings can exist in one process.
 // Holds    An empty variable counts as not set. An invalid value is a Failure that names variable,
-//          value and expected form. Algorithm specs, providers and instruction sets remain text,
-//          which their rooms check.
+//          value and expected form. Rooms check texts such as algorithm specs and provider names.
 #pragma once
 
 #include <array>
@@ -36,19 +35,17 @@ enum class Notify : std::uint8_t {
 inline constexpr std::array<std::string_view, 6> kNotifyNames{"immediate", "cells",   "delivery",
                                                               "fence",     "ordered", "counter"};
 /// Method for access to local peers' buffers outside the heap.
-enum class DirectChoice : std::uint8_t {
-    /// The kernel copies at first; buffers that are used repeatedly are adopted (remapped).
-    automatic,
-    adopt,  ///< buffers are adopted at their first use
-    copy,   ///< the kernel always copies
-    stage,  ///< data always passes through put targets
+enum class DirectMode : std::uint8_t {
+    automatic,  ///< the kernel copies at first; buffers used repeatedly are adopted (remapped)
+    adopt,      ///< buffers are adopted at their first use, whichever malloc() the program has
+    copy,       ///< the kernel always copies
+    stage,      ///< data always passes through put targets
 };
 /// Effect of a wait of more than WEFT_TIMEOUT: a report, or a report and the end of the job.
 enum class TimeoutAction : std::uint8_t { report, abort };
 /// Effect of the death of a rank: the job ends, or only calls that involve the rank fail.
 enum class FailureAction : std::uint8_t { end, proceed };
-/// Code that drives the engine besides the user's calls: none, a thread of the runtime, or this
-/// thread only in jobs of several nodes.
+/// Driver of the engine besides calls: none, a thread, or a thread only in jobs of several nodes.
 enum class ProgressMode : std::uint8_t { calls, thread, remote };
 /// Threads of the program that call the library: one at a time, or several at the same time.
 enum class ThreadLevel : std::uint8_t { single, multiple };
@@ -69,7 +66,7 @@ struct ForcedAlgorithm {
 struct Settings {
     std::string provider;          ///< empty: the best available
     std::optional<Notify> notify;  ///< nullopt: preference of the provider's profile
-    DirectChoice direct = DirectChoice::automatic;
+    DirectMode direct = DirectMode::automatic;
     std::uint64_t heap_bytes = std::uint64_t{256} << 20;  ///< size of each rank's symmetric heap
     std::uint32_t banks = 512;                            ///< banks of cells of a team
     std::uint64_t bank_bytes = std::uint64_t{2} << 20;    ///< size of a bank of the largest class
@@ -94,8 +91,7 @@ struct Settings {
     std::uint32_t descriptors_max = 0;  ///< of a chosen algorithm; 0: no limit
     std::string tuning;                 ///< file of `weft tune`; empty: no file
     std::string parameters;             ///< file of `weft fit`; empty: no file
-    /// Lines for agreement_text() about the contents of the files `tuning` and `parameters`. Set by
-    /// run/job, which reads the files.
+    /// Lines for agreement_text() about the files `tuning` and `parameters`, which run/job reads.
     std::string agreed_files;
     std::vector<ForcedAlgorithm> algorithms;  ///< sorted by name
 
@@ -125,14 +121,13 @@ struct Variable {
 };
 [[nodiscard]] std::span<const Variable> variables();
 
-/// Returns the name of the variable that forces an algorithm for calls of this name: WEFT_ and the
-/// name in capitals.
+/// Returns the variable that forces a collective's algorithm: WEFT_ and the name in capitals.
 [[nodiscard]] std::string algorithm_variable(std::string_view call_name);
 
 /// Reads a null-terminated array of NAME=VALUE texts, such as `environ`. `call_names`: names of the
 /// collectives for which an algorithm can be forced.
-[[nodiscard]] Result<Settings> read_settings(const char* const* environment,
-                                             std::span<const std::string_view> call_names);
+Result<Settings> read_settings(const char* const* environment,
+                               std::span<const std::string_view> call_names);
 
 /// Returns a null-terminated copy of the environment with `assignment`, "NAME=VALUE", before all
 /// other entries, so that it takes effect. The result points into the arguments.
@@ -145,8 +140,7 @@ struct Variable {
 /// Returns the settings that must be equal on all ranks, as lines NAME=VALUE. Equal values have
 /// equal lines, even if users wrote them differently (64K, 65536).
 [[nodiscard]] std::string agreement_text(const Settings& settings);
-/// Compares two agreement texts. Returns the first difference, as "NAME is A here and B there";
-/// empty if the texts are equal.
+/// Returns the first difference of two agreement texts, as "NAME is A here and B there", or empty.
 [[nodiscard]] std::string first_difference(std::string_view here, std::string_view there);
 
 }  // namespace weft::base

@@ -7,8 +7,7 @@
 //          kernel clears the pages without a fork handler, so also in children of clone() and
 //          _Fork().
 // Holds    Children of vfork() and posix_spawn() share the parent's memory, so they are not
-//          detected. On a kernel without MADV_WIPEONFORK, a pthread_atfork() handler clears the
-//          pages.
+//          detected. Without MADV_WIPEONFORK, a pthread_atfork() handler clears the pages.
 #pragma once
 
 #include <atomic>
@@ -30,7 +29,7 @@ void wipe_in_children(void* pages, std::size_t bytes);
 
 /// Marks this process as the owner of its runtimes. Call before the first runtime is made. Fails in
 /// a child that was forked after such a call.
-[[nodiscard]] Result<void> guard_against_forks();
+Result<void> guard_against_forks();
 
 /// Sets the rank that fork_failure() names.
 void set_guarded_rank(Rank rank);

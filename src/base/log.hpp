@@ -32,8 +32,7 @@ class Log {
     [[nodiscard]] int file() const { return file_.number(); }
     /// Returns true if lines of this level are written.
     [[nodiscard]] bool wants(LogLevel level) const { return level_ >= level; }
-    /// Returns true if this rank writes an `info` line that is equal on several ranks. `first`:
-    /// this rank is the first of these ranks.
+    /// Returns true if this rank writes an `info` line that several ranks have. `first`: of them.
     [[nodiscard]] bool writes_shared_line(bool first) const {
         return wants(LogLevel::info) && (first || own_file_);
     }

@@ -15,11 +15,26 @@
 // Next     tools/launch/pmix_server.cpp announces the witness; link/bootstrap/pmix_bootstrap.cpp.
 #pragma once
 
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <vector>
+
 namespace weft::base {
 
 /// Returns true if HOME is set, or the user database has an entry for the effective user. No other
 /// thread may change the environment during the call.
-[[nodiscard]] bool has_home_folder();
+[[nodiscard]] inline bool has_home_folder() {
+    if (std::getenv("HOME") != nullptr) return true;
+    std::vector<char> strings(1024);
+    passwd entry = {};
+    passwd* found = nullptr;
+    while (::getpwuid_r(::geteuid(), &entry, strings.data(), strings.size(), &found) == ERANGE)
+        strings.resize(2 * strings.size());
+    return found != nullptr;
+}
 
 /// Key in the job's description. Its value is the rank of the witness: the number of ranks.
 inline constexpr const char* kFenceWitnessKey = "weft.fence.witness";

@@ -11,6 +11,7 @@
 #include <span>
 #include <string_view>
 
+#include "base/copy.hpp"
 #include "base/region.hpp"
 #include "weft/types.hpp"
 
@@ -67,6 +68,15 @@ struct Put {
     /// decremented on its local completion. With kNoCell and RemoteCompletion::delivered, all
     /// transfers increment it, and local completion means that the bytes are delivered.
     std::uint32_t* pending = nullptr;
+
+    /// Copies the parts, packed, to memory of this process. Returns the end of the copy.
+    std::byte* copy_to(std::byte* to) const noexcept {
+        for (const PutPart& part : parts) {
+            if (part.bytes != 0) copy_bytes(to, part.data, part.bytes);
+            to += part.bytes;
+        }
+        return to;
+    }
 };
 
 /// Reads bytes from a remote peer's memory.

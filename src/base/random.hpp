@@ -42,8 +42,7 @@ class Random {
     [[nodiscard]] bool chance(std::uint64_t numerator, std::uint64_t denominator) noexcept {
         return below(denominator) < numerator;
     }
-    /// Returns an independent stream. It depends on this stream's seed and `number`, not
-    /// on earlier draws.
+    /// Returns an independent stream, which depends on the seed and `number`, not on earlier draws.
     [[nodiscard]] constexpr Random stream(std::uint64_t number) const noexcept {
         return Random(key_ ^ mix(number));
     }
@@ -56,6 +55,6 @@ class Random {
 };
 
 /// Returns 64 random bits from the system, for secrets, nonces and initial seeds.
-[[nodiscard]] Result<std::uint64_t> system_entropy();
+Result<std::uint64_t> system_entropy();
 
 }  // namespace weft::base

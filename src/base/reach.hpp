@@ -23,8 +23,7 @@ enum class Access : std::uint8_t {
     write,      ///< peers may write some of the bytes
 };
 
-/// Copies of one collective call that the kernel makes between a buffer and local peers that cannot
-/// map the buffer.
+/// Copies that the kernel makes in one call between a buffer and local peers that cannot map it.
 struct Copies {
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;  ///< total size of the copies
@@ -34,8 +33,7 @@ struct Copies {
     bool read_once = false;
 };
 
-/// Methods of access to memory of a local peer, the best one first, and at the end the method
-/// over the network.
+/// Methods of access to memory of a local peer, best first; the last one is for the network.
 enum class AccessMethod : std::uint8_t {
     segment,     ///< the memory is in the owner's segment, which all ranks of the node have mapped
     remapped,    ///< the memory's pages belong to an object that peers can map
@@ -56,12 +54,9 @@ template <class Counts>
 
 /// Location of a block of a rank's memory, for other ranks. The payload of an expose step.
 struct Reach {
-    /// Address in the owner's process, valid while the block is exposed. `registered`: address or
-    /// offset that the network uses.
+    /// Address in the owner's process while the block is exposed; `registered`: for the network.
     std::uint64_t address = 0;
-    /// Offset in the owner's segment (`segment`, `bounced`), the object (`remapped`) or the region
-    /// (`registered`).
-    std::uint64_t offset = 0;
+    std::uint64_t offset = 0;  ///< in the owner's segment, the object or the region
     /// `remapped`: bytes of the object; `registered`: bytes of the region.
     std::uint64_t object_bytes = 0;
     std::uint64_t key = 0;         ///< `registered`: key of the region

@@ -15,7 +15,7 @@ namespace weft::base {
 enum class Pipes { allowed, refused };
 
 /// Returns the contents of a file. Fails if it cannot be read or has more than `bytes_max` bytes.
-[[nodiscard]] Result<std::string> read_file(const std::string& path, std::size_t bytes_max,
-                                            Pipes pipes = Pipes::allowed);
+Result<std::string> read_file(const std::string& path, std::size_t bytes_max,
+                              Pipes pipes = Pipes::allowed);
 
 }  // namespace weft::base

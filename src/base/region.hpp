@@ -30,8 +30,7 @@ inline constexpr std::size_t kCellPayload = 48;
 
 /// One cache line with one writer. A local peer stores the payload, then the flag (release). A
 /// remote peer writes the payload and `delivered`, or both the payload and the flag word to the
-/// landing after the cell. The owner raises `flag` when the notify strategy has proved that the
-/// whole put is delivered.
+/// landing after the cell. The owner raises `flag` when the whole put is proven to be delivered.
 struct alignas(64) Cell {
     std::atomic<std::uint64_t> flag;
     std::uint64_t delivered;
@@ -93,8 +92,7 @@ using CallHash = std::uint64_t;
     return static_cast<std::uint16_t>(first | (first == 0 ? 1U : 0U));
 }
 
-/// Number of size classes of small bulk banks, and of all bulk banks. The last class has the large
-/// banks.
+/// Number of size classes of bulk banks: of small ones, and of all. The last class has large banks.
 inline constexpr std::size_t kSmallClasses = 4;
 inline constexpr std::size_t kBulkClasses = kSmallClasses + 1;
 
@@ -164,8 +162,7 @@ struct RegionShape {
     [[nodiscard]] constexpr std::uint64_t credits() const {
         return start_of_class(kSmallClasses - 1) + small[kSmallClasses - 1].total_bytes();
     }
-    /// Returns the number of cells of a bank within the first 4 MiB of the region. In a large team,
-    /// most calls need only these cells.
+    /// Returns the number of a bank's cells in the first 4 MiB: enough for most calls of any team.
     [[nodiscard]] constexpr std::uint32_t first_cells() const {
         constexpr std::uint64_t kFirstBytes = std::uint64_t{4} << 20;
         const std::uint64_t first = kFirstBytes / (std::uint64_t{banks} * kCellStride);

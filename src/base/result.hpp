@@ -68,24 +68,12 @@ class [[nodiscard]] Result {
 struct Done {};
 
 template <>
-class [[nodiscard]] Result<void> {
+class Result<void> : public Result<Done> {
   public:
-    Result() = default;
-    Result(Done) {}
-    Result(Failure failure) : failure_(std::move(failure)), ok_(false) {}
+    using Result<Done>::Result;
+    Result() : Result(Done{}) {}
     /// A copy of `failure`, or success if it is nullptr.
-    Result(const Failure* failure) : ok_(failure == nullptr) {
-        if (failure != nullptr) failure_ = *failure;
-    }
-
-    [[nodiscard]] bool ok() const noexcept { return ok_; }
-    explicit operator bool() const noexcept { return ok_; }
-    void value() const { WEFT_CHECK(ok_, failure_.text); }
-    [[nodiscard]] const Failure& failure() const { return failure_; }
-
-  private:
-    Failure failure_;
-    bool ok_ = true;
+    Result(const Failure* failure) : Result(failure != nullptr ? Result(*failure) : Result()) {}
 };
 
 }  // namespace weft::base

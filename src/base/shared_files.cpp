@@ -79,8 +79,7 @@ struct Keeper {
     std::atomic<bool> ready;
 };
 
-/// Sets `ready`, then waits until the owner or a watched peer has ended. Skips peers that
-/// pidfd_open() cannot open.
+/// Sets `ready`, then waits until the owner or a peer that pidfd_open() can open has ended.
 void wait_for_exit(Keeper& keeper) {
     nfds_t count = 0;
     bool ended = false;
@@ -97,9 +96,8 @@ void wait_for_exit(Keeper& keeper) {
         ended = ::poll(keeper.pidfds.data(), count, pause_ms) > 0;
 }
 
-/// Main function of a keeper. It makes only system calls, because library functions may need locks
-/// that other threads of the owner held. It starts a session, because launchers signal sessions and
-/// process groups.
+/// Main function of a keeper. Makes only system calls: library functions may need locks that other
+/// threads of the owner held. Starts a session, because launchers signal sessions and groups.
 int keep(void* argument) {
     auto& keeper = *static_cast<Keeper*>(argument);
     sigset_t all;

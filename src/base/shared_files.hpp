@@ -52,12 +52,12 @@ class SharedFile {
 
     /// Chooses an unused name and starts the keeper. Does not make the file. `peers`: other
     /// processes whose end also removes the name.
-    [[nodiscard]] static Result<SharedFile> reserve(std::span<const pid_t> peers);
+    static Result<SharedFile> reserve(std::span<const pid_t> peers);
     /// Returns the name without the folder.
     [[nodiscard]] std::string_view name() const;
     /// Opens and locks the file. The caller has made it under this name, and still locks the
     /// folder. Reserves memory for all bytes of the file, so that no later access fails (SIGBUS).
-    [[nodiscard]] Result<void> adopt();
+    Result<void> adopt();
 
     /// Removes the name. Processes that have the file open or mapped can still use it.
     void remove() noexcept;

@@ -5,7 +5,10 @@
 #include <numeric>
 
 namespace weft::base {
+namespace {
 
+/// Returns the optimal string alignment distance: the smallest number of letters to omit, add,
+/// replace, or swap with the next letter.
 std::size_t edit_distance(std::string_view one, std::string_view other) {
     // Row i: distances from the first i letters of `one` to each prefix of `other`.
     std::vector<std::size_t> before_last;
@@ -25,6 +28,8 @@ std::size_t edit_distance(std::string_view one, std::string_view other) {
     }
     return last.back();
 }
+
+}  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known) {
     constexpr std::size_t kLettersMax = 64;  // longer words are not names

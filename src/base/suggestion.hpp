@@ -5,7 +5,6 @@
 //          and at least one. A known word is no suggestion if all its letters would be mistakes.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,12 +12,7 @@
 
 namespace weft::base {
 
-/// Returns the optimal string alignment distance: the smallest number of letters to omit, add,
-/// replace, or swap with the next letter.
-[[nodiscard]] std::size_t edit_distance(std::string_view one, std::string_view other);
-
-/// Returns the first of the known words with the least distance from `word`, or an empty text if
-/// `word` has too many mistakes.
+/// Returns the nearest known word, or an empty text if `word` has too many mistakes.
 [[nodiscard]] std::string_view nearest(std::string_view word,
                                        std::span<const std::string_view> known);
 

@@ -67,19 +67,19 @@ void TraceEvents::end_event() {
     text_.clear();
 }
 
-void TraceEvents::name_process(int process, std::string_view name) {
-    begin_event('M', "process_name", {process, 0});
-    text_ += ",\"args\":{" + argument("name", name) + "}";
-    end_event();
-    begin_event('M', "process_sort_index", {process, 0});
-    text_ += ",\"args\":{" + argument("sort_index", std::int64_t{process}) + "}";
+void TraceEvents::add_metadata(std::string_view name, Track track, std::string_view arguments) {
+    begin_event('M', name, track);
+    fmt::format_to(std::back_inserter(text_), ",\"args\":{{{}}}", arguments);
     end_event();
 }
 
+void TraceEvents::name_process(int process, std::string_view name) {
+    add_metadata("process_name", {process, 0}, argument("name", name));
+    add_metadata("process_sort_index", {process, 0}, argument("sort_index", process));
+}
+
 void TraceEvents::name_thread(Track track, std::string_view name) {
-    begin_event('M', "thread_name", track);
-    text_ += ",\"args\":{" + argument("name", name) + "}";
-    end_event();
+    add_metadata("thread_name", track, argument("name", name));
 }
 
 void TraceEvents::slice(const Slice& slice) {

@@ -6,8 +6,7 @@
 //          slice is one complete event (X) with begin and duration. Slices that may overlap others
 //          of their thread are pairs of async events (b, e). An arrow is a flow (s, f).
 // Holds    Text is passed to the sink in blocks of 64 KiB, so a trace of any length needs little
-//          memory. Times are nanoseconds in arguments, and microseconds with three decimals in the
-//          file.
+//          memory. Times in the file are microseconds with three decimals.
 #pragma once
 
 #include <cstdint>
@@ -54,6 +53,7 @@ class TraceEvents {
     [[nodiscard]] std::uint64_t count() const { return count_; }
 
   private:
+    void add_metadata(std::string_view name, Track track, std::string_view arguments);
     void begin_event(char phase, std::string_view name, Track track);
     void add_time(std::string_view key, std::uint64_t ns);
     void end_event();

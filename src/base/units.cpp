@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/units.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -11,8 +12,7 @@ namespace {
 constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// Returns the value of a text of digits, or nullopt if the text is empty, has another character,
-/// or is too large.
+/// Returns the value of a text of digits; nullopt: empty, another character, or too large.
 std::optional<std::uint64_t> digits(std::string_view text) {
     if (text.empty() || !is_digit(text.front())) return std::nullopt;
     std::uint64_t value = 0;
@@ -63,34 +63,21 @@ Result<std::vector<std::uint64_t>> parse_sizes(std::string_view text) {
     return std::vector{size};
 }
 
-/// Parses a decimal number up to `whole_max` as a whole multiple of 10^-digits.
-Result<std::int64_t> parse_decimal(std::string_view text, int digits, std::int64_t whole_max) {
-    const auto refuse = [text] {
+/// Parses a decimal number up to `whole_max` as a whole multiple of 10^-places.
+Result<std::int64_t> parse_decimal(std::string_view text, std::size_t places,
+                                   std::uint64_t whole_max) {
+    const std::size_t point = std::min(text.find('.'), text.size());
+    const std::string whole(text.substr(0, point));
+    std::string decimals(text.substr(std::min(point + 1, text.size())));
+    const std::string all = whole + decimals;
+    if (all.empty() || !std::ranges::all_of(all, is_digit))
         return fail(Status::argument, "'{}' is not a number of nanoseconds, as in 103.2", text);
-    };
-    std::int64_t value = 0;
-    int fraction = -1;  // digits after the point so far; -1: no point so far
-    bool has_digits = false;
-    for (const char c : text) {
-        if (c == '.') {
-            if (fraction >= 0) return refuse();
-            fraction = 0;
-            continue;
-        }
-        if (!is_digit(c)) return refuse();
-        has_digits = true;
-        if (fraction >= 0 && ++fraction > digits) {
-            if (c == '0') continue;
-            return fail(Status::argument, "'{}' has more than {} digits after the point", text,
-                        digits);
-        }
-        value = value * 10 + (c - '0');
-        if (fraction < 0 && value > whole_max)
-            return fail(Status::argument, "'{}' is more than {}", text, whole_max);
-    }
-    if (!has_digits) return refuse();
-    for (int i = fraction < 0 ? 0 : fraction; i < digits; ++i) value *= 10;
-    return value;
+    if (!whole.empty() && digits(whole).value_or(kLargest) > whole_max)
+        return fail(Status::argument, "'{}' is more than {}", text, whole_max);
+    if (decimals.find_first_not_of('0', places) != std::string::npos)
+        return fail(Status::argument, "'{}' has more than {} digits after the point", text, places);
+    decimals.resize(places, '0');
+    return static_cast<std::int64_t>(*digits(whole + decimals));
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ namespace weft::link {
 inline constexpr std::uint64_t kPageBytes = 4096;
 
 /// A long-lived file descriptor. The program may close all descriptors, and its own files may then
-/// get their numbers. So intact() compares the inode and device of the open file with the original
-/// ones.
+/// get their numbers. So intact() compares inode and device with those of the original file.
 class KeptFile {
   public:
     KeptFile() = default;

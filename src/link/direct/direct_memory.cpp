@@ -13,8 +13,7 @@
 namespace weft::link {
 namespace {
 
-/// Copies all bytes, by several system calls if necessary. Returns false at a page that the kernel
-/// cannot access.
+/// Copies all bytes. Returns false at a page that the kernel cannot access.
 bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, std::uint64_t there,
               std::uint64_t bytes) {
     while (bytes > 0) {
@@ -33,11 +32,10 @@ bool copy_all(decltype(&::process_vm_readv) copy, pid_t pid, std::byte* here, st
 /// Bytes that are copied at once through the staging memory. They stay in the core's own cache.
 constexpr std::size_t kStagingBytes = 8 * kPageBytes;
 
-/// Returns the limits with defaults filled in. options.peers includes the calling rank.
+/// Returns the limits with defaults filled in. options.processes includes the calling rank's.
 AdoptionLimits limits_of(const DirectOptions& options) {
     AdoptionLimits limits = options.limits;
-    const auto local =
-        std::ranges::count_if(options.peers, [](const DirectPeer& peer) { return peer.pid != 0; });
+    const auto local = std::ranges::count_if(options.processes, [](pid_t pid) { return pid != 0; });
     limits.peers = static_cast<std::uint32_t>(std::max<std::ptrdiff_t>(local - 1, 1));
     if (limits.bytes_max != 0) return limits;
     limits.bytes_max = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) * kPageBytes / 4 /
@@ -58,21 +56,10 @@ void DirectMemory::allow_copying() noexcept {
     ::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 }
 
-bool DirectMemory::in_segment(const std::byte* data, std::uint64_t bytes) const noexcept {
-    const auto segment = options_.segment;
-    return !segment.empty() && data >= segment.data() && bytes <= segment.size() &&
-           data <= segment.data() + (segment.size() - bytes);
-}
-
 base::Exposure DirectMemory::expose(std::byte* data, std::uint64_t bytes, base::Access access,
                                     const base::Copies& copies) noexcept {
     base::Exposure exposure{.alias = data, .data = data, .bytes = bytes, .access = access};
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(data);
-    if (in_segment(data, bytes)) {
-        exposure.reach.method = base::AccessMethod::segment;
-        exposure.reach.offset = static_cast<std::uint64_t>(data - options_.segment.data());
-        return exposure;
-    }
     const AdoptionPrices& prices = options_.limits.prices;
     const std::uint64_t copies_ns = prices.cost_of_copies(copies);
     const std::uint64_t bounce_ns = prices.cost_of_bounce(bytes, access);
@@ -95,10 +82,9 @@ void DirectMemory::bounce(base::Exposure& exposure) noexcept {
         base::copy_bytes(piece, exposure.data, exposure.bytes);
     exposure.alias = piece;
     exposure.reach.address = reinterpret_cast<std::uintptr_t>(piece);
-    exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment.data());
+    exposure.reach.offset = static_cast<std::uint64_t>(piece - options_.segment);
     exposure.reach.method = base::AccessMethod::bounced;
-    // A separate copy lets the owner start its next call while peers still read. The area must have
-    // room for the next call's buffer, too.
+    // With room for the next call's buffer, the owner may start this call while peers still read.
     exposure.separate_copy =
         exposure.access == base::Access::read && bounce_.has_room(exposure.bytes);
 }
@@ -117,20 +103,19 @@ void DirectMemory::revoke(const base::Exposure& exposure) noexcept {
 }
 
 std::byte* DirectMemory::map(Rank peer, const base::Reach& reach, std::uint64_t bytes) noexcept {
-    const DirectPeer& there = options_.peers[peer];
-    if (reach.method == base::AccessMethod::segment || reach.method == base::AccessMethod::bounced)
-        return there.segment == nullptr ? nullptr : there.segment + reach.offset;
-    if (reach.method != base::AccessMethod::remapped || there.pid == 0) return nullptr;
-    std::byte* const object = windows_.find(peer, there.pid, reach, bytes);
+    const pid_t pid = options_.processes[peer];
+    if (reach.method != base::AccessMethod::remapped || pid == 0) return nullptr;
+    std::byte* const object = windows_.find(peer, pid, reach, bytes);
     return object == nullptr ? nullptr : object + reach.offset;
 }
 
 /// Returns kStagingBytes of memory at the same offset within a page as `address`. Returns nullptr
-/// if no memory can be allocated, or if a direct copy is fast: base/copy.hpp lists the distances
-/// from source to target at which copies are slow.
+/// if no memory can be allocated, or if a direct copy is fast: the kernel's copies are slow at the
+/// smaller half of the distances that base/copy.hpp lists.
 std::byte* DirectMemory::staging_for(std::uint64_t address, std::uint64_t distance,
                                      std::uint64_t bytes) noexcept {
-    if (bytes <= base::kRegisterCopyMax || !base::is_slowest_distance(distance, 0) ||
+    constexpr std::size_t kSlowMax = 31;
+    if (bytes <= base::kRegisterCopyMax || base::page_distance(distance, 1) >= kSlowMax ||
         !base::has_slow_distances())
         return nullptr;
     if (staging_ == nullptr)
@@ -143,7 +128,7 @@ std::byte* DirectMemory::staging_for(std::uint64_t address, std::uint64_t distan
 /// Copies to or from `address` in the peer, through staging memory if a direct copy would be slow.
 bool DirectMemory::copy(Copy call, Rank peer, std::uint64_t address, std::byte* local,
                         std::uint64_t bytes) noexcept {
-    const pid_t pid = options_.peers[peer].pid;
+    const pid_t pid = options_.processes[peer];
     if (pid == 0) return false;
     const bool reads = call == &::process_vm_readv;
     const auto own = reinterpret_cast<std::uintptr_t>(local);

@@ -2,15 +2,14 @@
 // direct_memory.hpp - access to buffers in the memory of local peers, without put targets.
 //
 // Idea     Before a call the owner exposes its buffer and sends a base::Reach, which states how
-//          local peers can access it:
-//          - segment: the buffer is in the owner's segment, which peers have mapped.
+//          local peers can access it. A buffer outside the owner's segment is:
 //          - remapped: its pages belong to an object that peers can map (remapped_memory.hpp).
 //          - bounced: the owner keeps a copy of the buffer in its segment (BounceArea).
 //          - copied: the kernel copies between the two processes.
 //          In names and options, "adopted" means remapped.
-// Holds    Every buffer can be exposed. expose() and unexpose() of a buffer in the segment or in
-//          remapped memory allocate nothing and usually make at most one system call. map() of a
-//          block whose pages are already mapped makes no system call.
+// Holds    Every buffer can be exposed. expose() and unexpose() of a buffer in remapped memory
+//          allocate nothing and usually make at most one system call. map() of a block whose pages
+//          are already mapped makes no system call.
 #pragma once
 
 #include <sys/types.h>
@@ -34,18 +33,16 @@
 namespace weft::link {
 
 /// Part of the calling rank's segment, for copies of buffers that local peers cannot map. The owner
-/// copies a buffer to a piece of this area before a call. After the call, the owner copies the
-/// piece back if peers may have written to it. No function allocates. A new piece is at the lowest
-/// free address, so that few pages are touched. The piece of a failed call is never freed, because
-/// peers may still write to it.
+/// copies a buffer to a piece of this area before a call, and back after the call if peers may have
+/// written to it. No function allocates. A new piece is at the lowest free address, so that few
+/// pages are touched. The piece of a failed call is never freed: peers may still write to it.
 class BounceArea {
   public:
     static constexpr std::size_t kPieces = 8;  ///< largest number of pieces in use at a time
 
     explicit BounceArea(std::span<std::byte> memory) : memory_(memory) {}
 
-    /// Returns the largest size of a piece: half of the area, because a call may have an input and
-    /// an output.
+    /// Returns the largest size of a piece: half of the area, for an input and an output of a call.
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return memory_.size() / 2; }
     /// Returns a piece of at least `bytes` bytes, or nullptr if the area has no space for it.
     [[nodiscard]] std::byte* take(std::uint64_t bytes) noexcept {
@@ -97,17 +94,11 @@ class BounceArea {
     std::size_t count_ = 0;
 };
 
-/// A rank of the job, as the calling rank accesses it.
-struct DirectPeer {
-    pid_t pid = 0;                 ///< its process; 0: the rank is remote
-    std::byte* segment = nullptr;  ///< its segment, mapped in this process; nullptr: not mapped
-};
-
 struct DirectOptions {
-    std::span<std::byte> segment;   ///< the calling rank's segment; may be empty
-    std::span<std::byte> bounce;    ///< part of `segment` for BounceArea; may be empty
-    std::vector<DirectPeer> peers;  ///< all ranks of the job, by rank
-    std::uint32_t processors = 1;   ///< processors that the host's ranks may use; at least 1
+    const std::byte* segment = nullptr;  ///< start of the calling rank's segment
+    std::span<std::byte> bounce;         ///< part of the segment for BounceArea; may be empty
+    std::vector<pid_t> processes;        ///< by rank of the job; 0: the rank is remote
+    std::uint32_t processors = 1;        ///< processors that the host's ranks may use; at least 1
     DirectMode mode = DirectMode::automatic;
     /// A bytes_max of 0 means this rank's share of a quarter of the machine's memory.
     AdoptionLimits limits = {.bytes_max = 0};
@@ -165,13 +156,11 @@ class DirectMemory {
     /// Permits all processes of the user to copy this process's memory. By default the security
     /// module Yama may permit only ancestors. Call this before peers copy.
     static void allow_copying() noexcept;
-    /// Returns true if the kernel copies from process `pid`: reads the word at `address` in that
-    /// process and compares it with `expected`.
+    /// Returns true if the kernel copies from a process: the word at `address` there is `expected`.
     [[nodiscard]] static bool can_copy(pid_t pid, const void* address,
                                        std::uint64_t expected) noexcept;
 
   private:
-    [[nodiscard]] bool in_segment(const std::byte* data, std::uint64_t bytes) const noexcept;
     void bounce(base::Exposure& exposure) noexcept;
     using Copy = decltype(&::process_vm_readv);
     [[nodiscard]] bool copy(Copy call, Rank peer, std::uint64_t address, std::byte* local,

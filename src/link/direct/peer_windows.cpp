@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/extent.hpp"
 #include "base/file_descriptor.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_range.hpp"
@@ -17,8 +18,7 @@
 namespace weft::link {
 namespace {
 
-/// Returns true if the open file is the object of `reach`. It then cannot shrink, so accesses below
-/// its size cannot fault.
+/// Returns true if the file is the object of `reach`. It cannot shrink, so accesses cannot fault.
 bool is_object(int file, const base::Reach& reach) noexcept {
     char link[32];
     std::snprintf(link, sizeof link, "/proc/self/fd/%d", file);
@@ -72,8 +72,8 @@ std::byte* PeerWindows::populate_block(Window& window, const base::Reach& reach,
     if (reach.offset >= window.begin && reach.offset + bytes <= window.end)
         return window.range.start();
     const std::uint64_t begin = reach.offset / kPageBytes * kPageBytes;
-    const std::uint64_t end = std::min(
-        (reach.offset + bytes + kPageBytes - 1) / kPageBytes * kPageBytes, reach.object_bytes);
+    const std::uint64_t end =
+        std::min(base::round_up(reach.offset + bytes, kPageBytes), reach.object_bytes);
     if (window.begin == window.end) window.begin = window.end = begin;
     populate(window.range, begin, window.begin);
     populate(window.range, window.end, end);

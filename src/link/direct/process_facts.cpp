@@ -63,8 +63,7 @@ class Lines {
     explicit Lines(const char* path) noexcept : file_(::open(path, O_RDONLY | O_CLOEXEC)) {}
 
     [[nodiscard]] bool open() const noexcept { return file_.open(); }
-    /// Returns the next line without its newline, valid until the next call. Returns nullptr at the
-    /// end, or if failed().
+    /// Returns the next line, valid until the next call; nullptr at the end, or if failed().
     [[nodiscard]] const char* next() noexcept {
         while (true) {
             char* const line = text_ + start_;
@@ -106,8 +105,7 @@ bool gives_device_access(const char* number, std::string_view path) noexcept {
 }
 
 /// Returns true if all flags of a VmFlags line in smaps are harmless: access, sharing, accounting,
-/// and advice about large pages. Remapping might lose the property behind any other flag, including
-/// flags of later kernels.
+/// and advice about large pages. Remapping might lose the property behind any other flag.
 bool is_usual(const char* flags) noexcept {
     constexpr std::array<std::string_view, 13> kUsual{"rd", "wr", "sh", "mr", "mw", "me", "ms",
                                                       "ac", "nr", "sd", "hg", "nh", ""};

@@ -20,11 +20,9 @@ namespace weft::link {
 
 /// Returns true if no mapping between two addresses has an unusual property according to
 /// /proc/self/smaps, such as advice that the kernel stores, a memory lock, a userfaultfd or a
-/// protection key. Returns false if unknown. Takes milliseconds in a process with many mappings or
-/// much memory.
+/// protection key. Returns false if unknown. Takes milliseconds in a large process.
 [[nodiscard]] bool has_only_usual_properties(std::uint64_t begin, std::uint64_t end) noexcept;
-/// Calls `body(begin, end)` for each mapping of the process with an unusual property. Returns false
-/// if the kernel did not list the mappings.
+/// Calls `body(begin, end)` for each mapping with an unusual property. Returns false if unknown.
 [[nodiscard]] bool for_each_unusual_mapping(
     const std::function<void(std::uint64_t, std::uint64_t)>& body) noexcept;
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/extent.hpp"
 #include "link/direct/process_facts.hpp"
 
 namespace weft::link {
@@ -19,7 +20,7 @@ constexpr std::uint64_t kPagesMin = 4;
 constexpr std::uint64_t kUsesPerRecheck = 64;
 
 RemappedRange::Pages whole_pages(std::uint64_t address, std::uint64_t bytes) noexcept {
-    const std::uint64_t begin = (address + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const std::uint64_t begin = base::round_up(address, kPageBytes);
     return {begin, std::max(begin, (address + bytes) / kPageBytes * kPageBytes)};
 }
 
@@ -167,8 +168,7 @@ std::optional<Refusal> RemappedMemory::refusal(Pages pages) noexcept {
     return std::nullopt;
 }
 
-/// Checks the next usable range of the process. If the program has freed its memory, releases the
-/// object's pages.
+/// Checks the next usable range. If the program has freed its memory, frees the object's pages.
 void RemappedMemory::recheck_next_range() noexcept {
     for (std::size_t i = 0; i < RemappedRanges::kRangesMax; ++i) {
         const std::uint32_t generation = ranges_->usable_at(++rechecked_);

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string_view>
 
+#include "base/environment.hpp"
 #include "base/reach.hpp"
 #include "link/direct/address_query.hpp"
 #include "link/direct/remapped_ranges.hpp"
@@ -25,22 +26,15 @@
 
 namespace weft::link {
 
-/// When a buffer is remapped.
-enum class DirectMode : std::uint8_t {
-    automatic,  ///< when its copies have cost as much as remapping would
-    adopt,      ///< at its first use, also if malloc() is not the C library's
-    copy,       ///< never, and no buffer is copied to the bounce area
-};
+using base::DirectMode;
 
 struct AdoptionLimits {
-    /// Ranges of the process. RemappedMemory also limits them to a quarter of the file descriptors
-    /// that the process may open.
+    /// Ranges of the process, which may also have at most a quarter of its file descriptors.
     std::size_t ranges_max = RemappedRanges::kRangesMax;
     std::uint64_t bytes_max = ~std::uint64_t{0};  ///< bytes in all ranges of the process
     std::uint32_t peers = 1;                      ///< local peers that may map a range
     AdoptionPrices prices = {};
-    /// Query the kernel before each use of a range. Only a test sets it to false, to show that the
-    /// query is necessary.
+    /// Query the kernel before each use of a range. Only a test of its necessity sets it to false.
     bool ask_before_use = true;
 };
 

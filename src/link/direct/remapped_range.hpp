@@ -49,8 +49,7 @@ struct ObjectName {
     char text[32];
 };
 
-/// Returns true if `mapping`, a name in /proc/self/maps, is the name of an object, of any
-/// generation and of any process.
+/// Returns true if a name in /proc/self/maps is that of an object, of any generation and process.
 [[nodiscard]] inline bool names_object(const char* mapping) noexcept {
     constexpr char kStart[] = "/memfd:weft-adopted-";
     return std::strncmp(mapping, kStart, sizeof kStart - 1) == 0;
@@ -68,8 +67,7 @@ struct ObjectName {
 
 /// Maps an object of `bytes` bytes as a window. A window of at least kLargePageBytes is aligned to
 /// kLargePageBytes, because the kernel uses a large page only if the address and the offset in the
-/// file are equal modulo 2 MiB. Core dumps omit windows. Returns an empty range if the address
-/// space has no room.
+/// file are equal modulo 2 MiB. Core dumps omit windows. Without room, returns an empty range.
 [[nodiscard]] inline AddressRange map_object(int file, std::uint64_t bytes) noexcept {
     const std::uint64_t spare = bytes < kLargePageBytes ? 0 : kLargePageBytes;
     void* const room = ::mmap(nullptr, bytes + spare, PROT_NONE,
@@ -117,9 +115,8 @@ class RangeUses {
     void forget() noexcept { uses_.store(0); }
 
   private:
-    /// The generation while new uses may begin, else 0. Accesses to usable_ and uses_ are
-    /// sequentially consistent: either try_begin() sees that the range is retired, or the retiring
-    /// thread sees the use.
+    /// The generation while new uses may begin, else 0. Sequentially consistent with uses_: either
+    /// try_begin() sees that the range is retired, or the retiring thread sees the use.
     std::atomic<std::uint32_t> usable_{0};
     std::atomic<std::int32_t> uses_{0};
 };
@@ -137,9 +134,8 @@ class LargePages {
     [[nodiscard]] bool expected() const noexcept { return allowed_ && to_skip_ == 0; }
     /// Returns true if the next large page should be tried. Otherwise counts it as skipped.
     [[nodiscard]] bool worth_trying() noexcept {
-        if (!allowed_) return false;
-        if (to_skip_ == 0) return true;
-        --to_skip_;
+        if (expected()) return true;
+        if (to_skip_ > 0) --to_skip_;
         return false;
     }
     /// Records an attempt: whether the kernel made the page, and the processor time that it took.
@@ -196,8 +192,7 @@ class RemappedRange {
     /// Returns true if the object's pages are still mapped at their addresses, in one mapping that
     /// permits the access. Queries the kernel once.
     [[nodiscard]] bool intact(AddressQuery& query, base::Access access) const noexcept;
-    /// Fills in the exposure of a buffer that the range contains. Copies its partial pages to the
-    /// edges.
+    /// Fills in the exposure of a buffer in the range. Copies its partial pages to the edges.
     void expose(base::Exposure& exposure) noexcept;
     /// Copies the edges back to the buffer if peers may have written to them.
     void unexpose(const base::Exposure& exposure) noexcept;
@@ -213,20 +208,17 @@ class RemappedRange {
 
     // For the thread that holds the lock of remapped_ranges.hpp.
 
-    /// Makes an empty object and its window. Returns false if the system has no memory, descriptor
-    /// or address space for them.
+    /// Makes an empty object and its window. Returns false if the system refuses.
     [[nodiscard]] bool open(Pages pages, std::uint32_t generation) noexcept;
-    /// Copies a piece of at most kLargePageBytes to the object. The memory may be private or belong
-    /// to another range; no thread may write to it from now on until the end of replace(). Returns
-    /// false if the system refuses.
+    /// Copies a piece of at most kLargePageBytes, private or of another range, to the object. No
+    /// thread may write to it until the end of replace(). Returns false if the system refuses.
     [[nodiscard]] bool copy_piece(Pages piece, LargePages& large) noexcept;
     /// Maps the object's pages at the addresses of a part of a copied piece. Readers see the same
     /// contents at any time. Returns false if the system refuses.
     [[nodiscard]] bool replace(Pages part) noexcept;
     /// Populates the window, then permits uses.
     void publish() noexcept;
-    /// Forbids further uses, unmaps the window and closes the descriptor. The table's entry stays:
-    /// the program still has the pages mapped.
+    /// Forbids uses, unmaps the window and closes the descriptor. The program keeps its mappings.
     void release() noexcept;
     /// Closes the object and unmaps the window. The range must not be in use.
     void close() noexcept;
@@ -239,15 +231,13 @@ class RemappedRange {
     [[nodiscard]] bool owns(const Mapping& mapping) const noexcept;
     /// Returns true if the program has not closed the object's descriptor.
     [[nodiscard]] bool has_file() const noexcept { return object_.intact(); }
-    /// Maps part of a mapping of the object privately. Other threads may write to the part at the
-    /// same time; no write is lost. Returns false if the system refuses; the part then stays
-    /// shared.
+    /// Maps part of a mapping of the object privately. No write of other threads is lost. Returns
+    /// false if the system refuses; the part then stays shared.
     [[nodiscard]] bool make_private(const Mapping& mapping, Pages part) noexcept;
     /// Copies pages that make_private() has mapped, so that they are independent of the object. If
     /// `free` is true, frees the object's pages that were copied.
     void detach(const Mapping& mapping, Pages part, bool free) noexcept;
-    /// Returns true if private mappings still need the object's pages, because detach() could not
-    /// copy all of them.
+    /// Returns true if private mappings still need pages of the object: detach() has failed.
     [[nodiscard]] bool backs_private_pages() const noexcept { return backs_private_pages_; }
     /// Frees memory of the object, even if peers have it mapped. Returns false on failure.
     bool punch(std::uint64_t offset, std::uint64_t bytes) noexcept;

@@ -16,12 +16,10 @@ namespace {
 
 constinit std::atomic<RemappedRanges*> table{nullptr};
 
-/// Time before the object's pages are copied, in which process_vm_writev() calls that have begun in
-/// other processes reach these pages.
+/// Time in which process_vm_writev() calls of other processes end before the pages are copied.
 constexpr useconds_t kLastWritesUs = 1'000;
 
-/// Longest wait for a child over the reserve sockets. The parent keeps both ends open, so it does
-/// not notice the child's death.
+/// Longest wait over the reserve sockets, where the parent does not notice the child's death.
 constexpr timeval kReserveWait{10, 0};
 
 }  // namespace
@@ -80,8 +78,7 @@ std::uint32_t RemappedRanges::find(std::uint64_t begin, std::uint64_t end) noexc
     return 0;
 }
 
-/// Retires the ranges inside the pages. Returns Refusal::overlap if the pages contain only a part
-/// of a range, or a range that a call uses.
+/// Retires the ranges in the pages. Returns Refusal::overlap for a part of a range or a used one.
 std::optional<Refusal> RemappedRanges::retire_replaced(Pages pages) noexcept {
     bool replaceable = true;
     std::array<bool, kRangesMax> inside{};
@@ -200,8 +197,7 @@ void RemappedRanges::recheck(std::uint32_t generation) noexcept {
     if (range.is_open() && range.uses().retire_unused()) free_unmapped_pages(range);
 }
 
-/// Frees the object's pages that the program has unmapped. Frees none if the program has moved a
-/// page to another address.
+/// Frees the object's pages that the program has unmapped, or none if it has moved a page.
 void RemappedRanges::free_unmapped_pages(RemappedRange& range) noexcept {
     const Pages pages = range.pages();
     bool moved = false;
@@ -232,8 +228,7 @@ void RemappedRanges::close(RemappedRange& range) noexcept {
 void RemappedRanges::revoke(std::uint32_t generation, Pages part) noexcept {
     const Lock lock(*this);
     RemappedRange& range = used(generation);
-    // The pages of a range to which a device may write stay shared: the program would not see later
-    // writes of the device.
+    // If a device may write, pages stay shared: the program would not see the device's writes.
     if (forks_ > 0 || pinned_bytes() != 0 || has_device_open()) return;  // also if unknown
     range.uses().retire();
     for_each_mapping(part.begin, part.end, [&](const Mapping& mapping, RemappedRange& owner) {
@@ -364,8 +359,7 @@ void RemappedRanges::enter_child() noexcept {
     forks_ = 0;
     runtimes_ = 0;
     ++forked_;
-    // A child that can open no file keeps the parent's file, which lists the mappings of the
-    // parent. These are nearly equal.
+    // A child that can open no file keeps its parent's, which lists nearly the same mappings.
     if (AddressQuery own; own.available()) query_ = std::move(own);
     for_each_mapping(0, ~std::uint64_t{0}, [](const Mapping& mapping, RemappedRange& range) {
         if (mapping.shared) range.copy_in_child(mapping);

@@ -11,8 +11,7 @@
 //          with all signals blocked, and never while fork handlers of other libraries run. No
 //          thread allocates memory under the lock. Uses of ranges begin and end without the
 //          lock. During a fork, no call adds or frees pages of a range.
-// Why      Handlers of pthread_atfork() cannot be removed. So the table is never deleted, and the
-//          library is never unloaded.
+// Why      The table is never deleted: handlers of pthread_atfork() cannot be removed.
 #pragma once
 
 #include <pthread.h>
@@ -55,9 +54,8 @@ class RemappedRanges {
     /// runtime that sees this number change is in a child of its process.
     [[nodiscard]] int forked() const noexcept { return forked_; }
 
-    /// Count the runtimes that use ranges. When the last runtime leaves, the table closes all
-    /// windows and descriptors. Only the program's mappings then keep remapped memory, so munmap()
-    /// frees it.
+    /// Count the runtimes that use ranges. When the last one leaves, the table closes all windows
+    /// and descriptors. Only the program's mappings then keep remapped memory: munmap() frees it.
     void enter_runtime() noexcept;
     void leave_runtime() noexcept;
 
@@ -78,8 +76,7 @@ class RemappedRanges {
     /// Retires a range that the program has partly unmapped or moved, and frees its unmapped pages.
     /// Closes all unused ranges of which no page is mapped. Does nothing during a fork.
     void recheck(std::uint32_t generation) noexcept;
-    /// Returns the generation of the range in entry `index % kRangesMax` of the table, or 0 if it
-    /// may not be used.
+    /// Returns the generation of the range in entry `index % kRangesMax`; 0: not to be used.
     [[nodiscard]] std::uint32_t usable_at(std::size_t index) const noexcept {
         return ranges_[index % kRangesMax].uses().usable();
     }

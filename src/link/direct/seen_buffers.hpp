@@ -6,9 +6,8 @@
 //          debt. A buffer is remapped when its debt has reached the price of remapping, including
 //          the time that peers take to map the pages.
 // Holds    The total cost is at most twice the cost of the better choice in hindsight. The price of
-//          a buffer doubles each time that the program unmaps or moves its remapped memory. No
-//          allocation after construction: the table is set-associative, and a new buffer replaces
-//          the least recently used buffer of its set.
+//          a buffer doubles each time that the program unmaps or moves its remapped memory. The
+//          table is set-associative, with LRU replacement; only its constructor allocates.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +69,7 @@ struct SeenBuffer {
     std::uint32_t generation = 0;  ///< generation of the buffer's range; 0: no range
     std::uint8_t losses = 0;       ///< number of lose() calls, at most 16
 
-    /// Adds the cost of a use without remapping to the debt. Returns true if the debt has reached
-    /// the price, doubled for each loss.
+    /// Adds a use to the debt. Returns true if the debt has reached the price, doubled per loss.
     [[nodiscard]] bool add_use(std::uint64_t use_ns, std::uint64_t price_ns) noexcept {
         debt_ns += use_ns;
         return debt_ns >= price_ns << losses;

@@ -44,15 +44,13 @@ class HeapAllocator {
     /// Manages the offsets within the range, which is reduced to whole granules.
     explicit HeapAllocator(base::Extent range);
 
-    /// Returns the lowest offset, not below `from`, at which the block fits now, or kNoOffset. The
-    /// alignment must be a power of two.
+    /// Returns the lowest offset, not below `from`, at which the block fits now, or kNoOffset.
     [[nodiscard]] std::uint64_t find(HeapRequest request, std::uint64_t from) const;
     /// Allocates a block at an offset that find() returned for this request.
     void take(std::uint64_t offset, HeapRequest request);
 
-    /// Frees the block that begins at the offset. Fails with Status::argument if no block in use
-    /// begins at it.
-    [[nodiscard]] base::Result<void> free(std::uint64_t offset);
+    /// Frees the block that begins at the offset. Fails with Status::argument if there is none.
+    base::Result<void> free(std::uint64_t offset);
 
     [[nodiscard]] HeapStatistics statistics() const;
 

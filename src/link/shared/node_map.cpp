@@ -60,18 +60,19 @@ std::string content_problem(int descriptor, const SegmentCard& card) {
 /// Opens the segment that a card describes.
 base::Result<base::FileDescriptor> open_segment(const SegmentCard& card) {
     const std::string path = fmt::format("/proc/{}/fd/{}", card.pid, card.descriptor);
+    const auto cannot = [&](const char* call) {
+        return base::fail(Status::environment, "cannot {} {}: {}", call, path,
+                          std::strerror(errno));
+    };
     struct stat status;
     // Check before opening: opening a foreign device or pipe could have side effects.
-    if (::stat(path.c_str(), &status) != 0)
-        return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
+    if (::stat(path.c_str(), &status) != 0) return cannot("stat");
     if (std::string problem = status_problem(status, card); !problem.empty())
         return base::Failure{Status::environment, std::move(problem)};
     base::FileDescriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK));
-    if (!file.open())
-        return base::fail(Status::environment, "cannot open {}: {}", path, std::strerror(errno));
+    if (!file.open()) return cannot("open");
     // Check again: the owner may have reused the descriptor after stat().
-    if (::fstat(file.number(), &status) != 0)
-        return base::fail(Status::environment, "cannot stat {}: {}", path, std::strerror(errno));
+    if (::fstat(file.number(), &status) != 0) return cannot("stat");
     std::string problem = status_problem(status, card);
     if (problem.empty()) problem = content_problem(file.number(), card);
     if (!problem.empty()) return base::Failure{Status::environment, std::move(problem)};
@@ -100,13 +101,8 @@ std::string map_over(std::byte* at, std::uint64_t bytes, int descriptor) {
     return std::ranges::binary_search(verdict.mapped, rank);
 }
 
-/// Start of a verdict as bytes. The mapped ranks follow.
-struct VerdictHead {
-    std::int32_t rank;
-    std::uint32_t mode;
-    std::uint64_t base;
-    std::uint64_t stride;
-};
+/// Number of 64-bit words of a verdict as bytes before the mapped ranks.
+constexpr std::size_t kVerdictHead = 4;
 
 }  // namespace
 
@@ -265,33 +261,32 @@ NodeGroup clique(std::span<const MapVerdict> verdicts, Rank me) {
 }
 
 std::vector<std::byte> MapVerdict::to_bytes() const {
-    const VerdictHead head{rank, static_cast<std::uint32_t>(mode), base, stride};
-    std::vector<std::byte> bytes(sizeof head + mapped.size() * sizeof(Rank));
-    std::memcpy(bytes.data(), &head, sizeof head);
-    if (!mapped.empty())
-        std::memcpy(bytes.data() + sizeof head, mapped.data(), mapped.size() * sizeof(Rank));
-    return bytes;
+    std::vector<std::uint64_t> words{static_cast<std::uint64_t>(rank),
+                                     static_cast<std::uint64_t>(mode), base, stride};
+    words.insert(words.end(), mapped.begin(), mapped.end());
+    const auto bytes = std::as_bytes(std::span(words));
+    return {bytes.begin(), bytes.end()};
 }
 
 base::Result<MapVerdict> MapVerdict::from_bytes(std::span<const std::byte> bytes) {
-    VerdictHead head;
-    if (bytes.size() < sizeof head || (bytes.size() - sizeof head) % sizeof(Rank) != 0)
+    std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t));
+    if (words.size() < kVerdictHead || bytes.size() % sizeof(std::uint64_t) != 0)
         return base::fail(Status::argument,
-                          "mapping verdict: found {} bytes, expected {} and {} "
-                          "for each rank",
-                          bytes.size(), sizeof head, sizeof(Rank));
-    std::memcpy(&head, bytes.data(), sizeof head);
-    MapVerdict verdict{
-        head.rank, AddressMode{static_cast<std::uint8_t>(head.mode)}, head.base, head.stride, {}};
-    verdict.mapped.resize((bytes.size() - sizeof head) / sizeof(Rank));
-    if (!verdict.mapped.empty())
-        std::memcpy(verdict.mapped.data(), bytes.data() + sizeof head, bytes.size() - sizeof head);
-    if (head.mode > static_cast<std::uint32_t>(AddressMode::offset) ||
+                          "mapping verdict: found {} bytes, expected {} words of 8 bytes and a "
+                          "word for each rank",
+                          bytes.size(), kVerdictHead);
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    MapVerdict verdict{static_cast<Rank>(words[0]),
+                       words[1] == 0 ? AddressMode::equal : AddressMode::offset,
+                       words[2],
+                       words[3],
+                       {words.begin() + kVerdictHead, words.end()}};
+    if (words[1] > static_cast<std::uint64_t>(AddressMode::offset) ||
         !is_ascending(verdict.mapped) || !has_mapped(verdict, verdict.rank))
         return base::fail(
             Status::argument,
-            "mapping verdict of rank {}: mode {} or the list of {} ranks is not valid", head.rank,
-            head.mode, verdict.mapped.size());
+            "mapping verdict of rank {}: mode {} or the list of {} ranks is not valid",
+            verdict.rank, words[1], verdict.mapped.size());
     return verdict;
 }
 

@@ -40,7 +40,7 @@ struct MapVerdict {
     std::vector<Rank> mapped;  ///< ranks whose segments are mapped; ascending; contains `rank`
 
     [[nodiscard]] std::vector<std::byte> to_bytes() const;
-    [[nodiscard]] static base::Result<MapVerdict> from_bytes(std::span<const std::byte> bytes);
+    static base::Result<MapVerdict> from_bytes(std::span<const std::byte> bytes);
 
     friend bool operator==(const MapVerdict&, const MapVerdict&) = default;
 };
@@ -66,9 +66,9 @@ class NodeMap {
     /// Maps the segments of all candidates. If a candidate cannot be mapped, records the reason.
     /// Fails only if this rank cannot reserve addresses or map its own segment. cards_by_rank[r] is
     /// the card of rank r; the card of `me` must be the card of `mine`.
-    [[nodiscard]] static base::Result<NodeMap> open(const Segment& mine,
-                                                    std::span<const SegmentCard> cards_by_rank,
-                                                    Rank me, NodeMapOptions options = {});
+    static base::Result<NodeMap> open(const Segment& mine,
+                                      std::span<const SegmentCard> cards_by_rank, Rank me,
+                                      NodeMapOptions options = {});
 
     /// Returns the start of a rank's segment (its header) if it is mapped here, else nullptr.
     [[nodiscard]] std::byte* base(Rank rank) const noexcept {
@@ -95,7 +95,7 @@ class NodeMap {
 
     NodeMap() = default;
     [[nodiscard]] const LocalRank* find(Rank rank) const noexcept;
-    [[nodiscard]] base::Result<void> reserve(std::uint32_t common_bases, NodeMapOptions options);
+    base::Result<void> reserve(std::uint32_t common_bases, NodeMapOptions options);
     void map_candidates(const Segment& mine, std::span<const SegmentCard> cards_by_rank);
 
     Rank me_ = 0;

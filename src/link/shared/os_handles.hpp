@@ -12,9 +12,8 @@
 namespace weft::link {
 
 /// Creates a memory object that has no name in the file system and can be sealed. Returns its
-/// descriptor, or -1 and sets errno. The object is not executable, because systems may refuse
-/// executable objects (vm.memfd_noexec=2). Kernels before 6.3 reject MFD_NOEXEC_SEAL, so the
-/// function then tries without this flag.
+/// descriptor, or -1 and sets errno. Systems may refuse executable objects (vm.memfd_noexec=2), and
+/// kernels before 6.3 reject MFD_NOEXEC_SEAL.
 [[nodiscard]] inline int open_memory_object(const char* name) noexcept {
     constexpr unsigned kNoExecSeal = 8;  // MFD_NOEXEC_SEAL, which older headers lack
     constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;

@@ -19,7 +19,7 @@ namespace weft::link {
 class ProcessEnds {
   public:
     /// Watches a rank's process. Fails if the process has ended or cannot be watched.
-    [[nodiscard]] base::Result<void> watch(Rank rank, pid_t process);
+    base::Result<void> watch(Rank rank, pid_t process);
     /// Returns a rank whose process has ended, or nullopt. Reports each rank once.
     [[nodiscard]] std::optional<Rank> next();
 

@@ -26,9 +26,8 @@ namespace weft::link {
 /// Size of the header at the start of each segment, in bytes.
 inline constexpr std::size_t kSegmentHeaderBytes = 4096;
 
-/// Number of base addresses at which the ranks of a node try to map all their segments. Each base
-/// has 1 TiB of addresses. Programs, libraries and stacks are at other addresses, also under the
-/// address sanitizer.
+/// Number of base addresses at which the ranks of a node try to map all their segments. Each has
+/// 1 TiB. Programs, libraries, stacks and the address sanitizer's memory are at other addresses.
 inline constexpr int kCommonBases = 16;
 [[nodiscard]] constexpr std::uintptr_t common_base(int k) noexcept {
     constexpr std::uintptr_t kTebibyte = std::uintptr_t{1} << 40;
@@ -45,21 +44,19 @@ inline constexpr int kCommonBases = 16;
 
 /// Location of a rank's segment. Plain data, sent as bytes.
 struct SegmentCard {
-    std::uint64_t kind = 0;  ///< mark of this structure's version, which from_bytes() compares
-    std::uint64_t boot = 0;  ///< hash of the boot id: equal on ranks of one running kernel
-    /// Hash of boot id and pid namespace: equal on two ranks if a pid names the same process for
-    /// both.
-    std::uint64_t host = 0;
-    std::uint64_t inode = 0;       ///< inode of the memfd
-    std::uint64_t nonce = 0;       ///< random; also in the header
-    std::uint64_t bytes = 0;       ///< whole pages, including the header
-    std::int32_t pid = 0;          ///< process id of the owner
+    std::uint64_t kind = 0;   ///< mark of this structure's version, which from_bytes() compares
+    std::uint64_t boot = 0;   ///< hash of the boot id: equal on ranks of one running kernel
+    std::uint64_t host = 0;   ///< hash of boot id and pid namespace
+    std::uint64_t inode = 0;  ///< inode of the memfd
+    std::uint64_t nonce = 0;  ///< random; also in the header
+    std::uint64_t bytes = 0;  ///< whole pages, including the header
+    std::int32_t pid = 0;     ///< process id of the owner
     std::int32_t descriptor = -1;  ///< the owner's file descriptor of the memfd
     std::uint32_t node = 0;        ///< virtual node; only ranks with equal numbers map each other
     std::uint32_t free_bases = 0;  ///< bit k: the process can reserve 1 TiB at common_base(k)
 
     /// Fails if the bytes have another size or `kind` than a card of this version.
-    [[nodiscard]] static base::Result<SegmentCard> from_bytes(std::span<const std::byte> bytes);
+    static base::Result<SegmentCard> from_bytes(std::span<const std::byte> bytes);
 
     friend bool operator==(const SegmentCard&, const SegmentCard&) = default;
 };
@@ -83,7 +80,7 @@ struct SegmentOptions {
 /// segment. The mappings stay valid after that.
 class Segment {
   public:
-    [[nodiscard]] static base::Result<Segment> create(SegmentOptions options);
+    static base::Result<Segment> create(SegmentOptions options);
 
     [[nodiscard]] const SegmentCard& card() const noexcept { return card_; }
     [[nodiscard]] int descriptor() const noexcept { return file_.number(); }

@@ -9,11 +9,7 @@
 
 namespace weft::link {
 
-namespace {
-
 using SharedWord = std::atomic_ref<std::uint64_t>;  ///< word to which the network may write
-
-}  // namespace
 
 Arrivals::Arrivals(std::span<std::byte* const> segments, Rank rank, std::uint64_t cells_end,
                    FabricPort* port, WriteCounts& counts)

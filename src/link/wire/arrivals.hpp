@@ -32,14 +32,11 @@ struct WireService {
 
 class Arrivals {
   public:
-    /// `segments` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
-    /// outlive this object. `port` is nullptr if all ranks are local. All cells of a segment are
-    /// below offset `cells_end`.
+    /// See Wire and WireOptions. `segments` must outlive this object.
     Arrivals(std::span<std::byte* const> segments, Rank rank, std::uint64_t cells_end,
              FabricPort* port, WriteCounts& counts);
 
-    /// Handles an immediate. Checks all its fields, because any process that reaches this rank's
-    /// endpoint can send one.
+    /// Handles an immediate. Checks all fields: any process that reaches the endpoint can send one.
     void deliver(std::uint64_t immediate, const WireService& service) noexcept;
     /// See Wire::settle().
     void settle(std::uint64_t cell) noexcept {

@@ -104,8 +104,7 @@ class WriteCounts {
         return (static_cast<std::uint32_t>(rank_) * kBatches + batch) << kArrivalBits |
                static_cast<std::uint32_t>(Arrival::write);
     }
-    /// Closes the open batch of writes to a peer, and returns their number. An empty batch stays
-    /// open.
+    /// Closes the open batch of writes to a peer unless it is empty. Returns their number.
     [[nodiscard]] std::uint32_t close_batch(Rank peer) noexcept {
         Batch& batch = batches_[peer];
         const std::uint32_t written = std::exchange(batch.open_written, 0);
@@ -115,8 +114,7 @@ class WriteCounts {
 
     // For the target:
 
-    /// Counts a delivered write. Returns false if its origin does not exist. Only the first write
-    /// of an origin allocates memory.
+    /// Counts a delivered write. Returns false if its origin does not exist.
     [[nodiscard]] bool add_delivered(std::size_t origin, std::size_t batch) noexcept {
         if (origin >= delivered_.size()) return false;
         auto& counts = delivered_[origin];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exposed_memory.hpp - memory that other ranks access in place: buffers for local peers, registered
-// memory for remote peers.
+// exposed_memory.hpp - memory that other ranks access in place, on the node or over the network.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +15,7 @@ namespace weft::link {
 
 class ExposedMemory {
   public:
-    /// `segments` has the mapped segment of each rank of the job, nullptr for remote ranks; it must
-    /// outlive this object. `port` is nullptr if all ranks are local. `direct` is nullptr if local
-    /// peers access only segments.
+    /// See Wire. `segments` must outlive this object.
     ExposedMemory(std::span<std::byte* const> segments, Rank rank, std::uint64_t segment_bytes,
                   FabricPort* port, std::unique_ptr<DirectMemory> direct)
         : segments_(segments),
@@ -42,10 +39,8 @@ class ExposedMemory {
         if (direct_ == nullptr || bytes == 0) return exposure;
         return direct_->expose(data, bytes, access, copies);
     }
-    /// Makes memory accessible to puts of remote ranks until unexpose(), which is optional for
-    /// memory in the segment. Requires a port.
-    [[nodiscard]] base::Result<base::Exposure> expose_far(std::byte* data,
-                                                          std::uint64_t bytes) noexcept {
+    /// Makes memory accessible to puts of remote ranks until unexpose(). Requires a port.
+    base::Result<base::Exposure> expose_far(std::byte* data, std::uint64_t bytes) noexcept {
         if (in_segment(data)) {
             const base::Exposure exposure = expose(data, 0, base::Access::write, {});
             WEFT_TRY(use_memory(exposure.reach.offset, bytes));
@@ -81,11 +76,9 @@ class ExposedMemory {
         if (reach.method == base::AccessMethod::segment ||
             reach.method == base::AccessMethod::bounced)
             return segments_[rank] + reach.offset;
-        const bool remapped = reach.method == base::AccessMethod::remapped && direct_ != nullptr;
-        return remapped ? direct_->map(rank, reach, bytes) : nullptr;
+        return direct_ != nullptr ? direct_->map(rank, reach, bytes) : nullptr;
     }
-    /// Copy from or to exposed memory of a local peer by the kernel. Return false and set errno if
-    /// the kernel refuses.
+    /// Have the kernel copy from or to exposed memory. Return false and set errno if it refuses.
     [[nodiscard]] bool copy_from(Rank rank, const base::Reach& reach, std::byte* to,
                                  std::uint64_t bytes) noexcept {
         return direct_ != nullptr && direct_->read(rank, reach.address, to, bytes);
@@ -96,14 +89,13 @@ class ExposedMemory {
     }
     [[nodiscard]] const DirectMemory* direct() const noexcept { return direct_.get(); }
 
-    /// Makes a part of the segment accessible to remote ranks, for networks that must register
-    /// memory. Does nothing without a network.
-    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
+    /// Makes a part of the segment accessible to remote ranks; see FabricPort.
+    base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
         return port_ != nullptr ? port_->use_memory(offset, bytes) : base::Result<void>();
     }
     /// Registers memory outside the segment, for accesses of remote ranks with Put::region and
     /// Read::region. Without a network, the result has 0 bytes.
-    [[nodiscard]] base::Result<base::RemoteRegion> register_memory(std::span<std::byte> memory) {
+    base::Result<base::RemoteRegion> register_memory(std::span<std::byte> memory) {
         if (port_ == nullptr) return base::RemoteRegion{};
         return port_->expose(memory);
     }

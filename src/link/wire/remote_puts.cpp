@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/copy.hpp"
-
 namespace weft::link {
-
 namespace {
 
 constexpr std::size_t kDeferredEntries = 256;  ///< largest number of deferred puts at a time
@@ -16,16 +13,6 @@ constexpr std::size_t kDeferredEntries = 256;  ///< largest number of deferred p
 /// and the number of posted bytes in the bits below.
 constexpr unsigned kEntryShift = 48;
 constexpr std::uint64_t kBytesMask = (std::uint64_t{1} << kEntryShift) - 1;
-
-/// Copies the put's data to contiguous memory. Returns the number of bytes.
-std::size_t pack(const base::Put& put, std::byte* to) noexcept {
-    std::size_t bytes = 0;
-    for (const base::PutPart& part : put.parts) {
-        if (part.bytes != 0) base::copy_bytes(to + bytes, part.data, part.bytes);
-        bytes += part.bytes;
-    }
-    return bytes;
-}
 
 }  // namespace
 
@@ -67,13 +54,13 @@ base::Post RemotePuts::put(const base::Put& put, std::uint64_t& resume) noexcept
 base::Post RemotePuts::put_cell(const base::Put& put) noexcept {
     std::byte bytes[sizeof(base::FlagWord) + base::kCellPayload];
     std::memcpy(bytes, &put.flag, sizeof put.flag);
-    const std::size_t payload = pack(put, bytes + sizeof put.flag);
+    const std::byte* const end = put.copy_to(bytes + sizeof put.flag);
     return post_small({.peer = put.peer,
                        .kind = PutKind::with_immediate,
                        .more = put.more,
                        .target = put.cell + base::kCellDelivered,
                        .immediate = immediate_for(put.cell, Arrival::whole)},
-                      {bytes, sizeof put.flag + payload});
+                      {bytes, static_cast<std::size_t>(end - bytes)});
 }
 
 /// Writes payload and flag word in one operation with two targets, whose immediate arrives after
@@ -113,8 +100,8 @@ base::Post RemotePuts::put_words(const base::Put& put) noexcept {
     std::uint32_t data[base::Landing::kWords] = {};
     auto* bytes = reinterpret_cast<std::byte*>(data);
     std::memcpy(bytes, &put.flag, sizeof put.flag);
-    const std::size_t payload = pack(put, bytes + sizeof put.flag);
-    const std::size_t count = kFlagWords + (payload + kWordData - 1) / kWordData;
+    const auto size = static_cast<std::size_t>(put.copy_to(bytes + sizeof put.flag) - bytes);
+    const std::size_t count = (size + kWordData - 1) / kWordData;
     const std::uint32_t tag = word_tag(put.flag, count);
     std::uint64_t words[base::Landing::kWords];
     for (std::size_t i = 0; i < count; ++i) words[i] = tagged_word(data[i], tag);
@@ -181,9 +168,8 @@ void RemotePuts::finish_deferred() noexcept {
 
 // --- a counter at the target -------------------------------------------------------------------
 
-/// Reserves a counter at the target for this put alone, until all data of the put is delivered. So
-/// the put is delivered when the counter has reached the number in the put's header. Returns false
-/// if no counter is free.
+/// Reserves a counter at the target for this put alone, until all its data is delivered: when the
+/// counter has reached the number in the put's header. Returns false if no counter is free.
 bool RemotePuts::reserve_lane(const base::Put& put, std::uint64_t& resume) noexcept {
     if (deferred_free_.empty()) return false;
     const auto first = static_cast<std::uint32_t>(put.peer) * facts_.counters;
@@ -212,10 +198,10 @@ base::Post RemotePuts::put_with_counter(const base::Put& put, std::uint64_t& res
     const std::uint64_t words[] = {put.flag, header, ~header};
     std::byte bytes[sizeof words + base::kCellPayload];
     std::memcpy(bytes, words, sizeof words);
-    const std::size_t payload = small ? pack(put, bytes + sizeof words) : 0;
+    const std::byte* const end = small ? put.copy_to(bytes + sizeof words) : bytes + sizeof words;
     piece.peer = put.peer;
     piece.target = put.cell + base::kLandingOffset;
-    if (post_small(piece, {bytes, sizeof words + payload}) == base::Post::again)
+    if (post_small(piece, {bytes, static_cast<std::size_t>(end - bytes)}) == base::Post::again)
         return base::Post::again;
     lane.writes += count + 1;
     deferred.all_posted = true;
@@ -306,8 +292,7 @@ base::Post RemotePuts::post_pieces(const base::Put& put, base::Put piece, std::u
             }
             if (port_->try_put(piece) == base::Post::again) return base::Post::again;
             resume += piece.bytes;
-            // Lets other transfers proceed, so that the peer receives this piece while the data is
-            // in the caches.
+            // Other transfers proceed, so that the peer receives this piece from the caches.
             if (piece.bytes == facts_.paced_bytes && at + piece.bytes < put.bytes)
                 return base::Post::again;
         }

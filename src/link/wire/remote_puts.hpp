@@ -26,12 +26,10 @@ class RemotePuts {
     /// `port` is nullptr if all ranks are local. Then no rank calls put() or read().
     RemotePuts(FabricPort* port, Rank rank, std::size_t ranks, WriteCounts& counts);
 
-    /// Posts a put or a read. `resume` must be 0 at the first attempt, and must be passed unchanged
-    /// after Post::again.
+    /// Posts a put or a read. `resume`: 0 at the first attempt, unchanged after Post::again.
     base::Post put(const base::Put& put, std::uint64_t& resume) noexcept;
     base::Post read(const base::Read& read, std::uint64_t& resume) noexcept;
-    /// Finishes deferred puts whose data is delivered: posts the flag or frees the counter. Call at
-    /// each poll.
+    /// Posts the flags, or frees the counters, of deferred puts whose data is delivered.
     void finish_deferred() noexcept;
     /// Returns the number of deferred puts.
     [[nodiscard]] std::size_t deferred() const noexcept { return deferred_open_.size(); }

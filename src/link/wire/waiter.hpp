@@ -35,8 +35,7 @@ class SpinLimit {
 
     explicit SpinLimit(unsigned full) : full_(full), usual_(full), limit_(full) {}
 
-    /// Returns true if the rank should pause after `failures` failed polls in a row, false if
-    /// it should yield.
+    /// Returns true if a rank should pause, not yield, after `failures` failed polls in a row.
     [[nodiscard]] bool allows(unsigned failures) noexcept {
         if (failures <= last_) begin_wait();
         last_ = failures;
@@ -52,8 +51,7 @@ class SpinLimit {
     [[nodiscard]] unsigned usual() const noexcept { return usual_; }
 
   private:
-    /// Sets the limit of a new wait. The previous wait ended at the poll after the pause or yield
-    /// for `last_` failures.
+    /// Sets the limit of a new wait. The previous wait ended after `last_` failures.
     void begin_wait() noexcept {
         if (oversubscribed_ != 0) {
             --oversubscribed_;

@@ -4,10 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/copy.hpp"
-
 namespace weft::link {
-
 namespace {
 
 /// A rank with more remote peers connects to each peer only at the first put to the peer.
@@ -37,11 +34,7 @@ Wire::Wire(std::vector<std::byte*> segments, std::unique_ptr<FabricPort> port, W
 
 base::Post Wire::put_local(const base::Put& put, std::byte* peer) noexcept {
     auto* cell = reinterpret_cast<base::Cell*>(peer + put.cell);
-    std::byte* at = put.target == base::Put::kInCell ? cell->payload : peer + put.target;
-    for (const base::PutPart& part : put.parts) {
-        if (part.bytes != 0) base::copy_bytes(at, part.data, part.bytes);
-        at += part.bytes;
-    }
+    put.copy_to(put.target == base::Put::kInCell ? cell->payload : peer + put.target);
     // Release: pairs with the acquire of the wait for this flag.
     cell->flag.store(put.flag, std::memory_order_release);
     return base::Post::posted;

@@ -44,8 +44,7 @@ class Wire {
     Wire(const Wire&) = delete;
     Wire& operator=(const Wire&) = delete;
 
-    /// Posts a put. `resume` must be 0 at the first attempt of a put, and must be passed unchanged
-    /// after base::Post::again.
+    /// Posts a put. `resume`: 0 at the first attempt, unchanged after base::Post::again.
     [[nodiscard]] base::Post try_put(const base::Put& put, std::uint64_t& resume) noexcept {
         if (std::byte* peer = near(put.peer)) return put_local(put, peer);
         return remote_.put(put, resume);
@@ -62,8 +61,7 @@ class Wire {
         if (service_.serve != nullptr) [[unlikely]]
             if (service_.serve(service_.argument)) waiter_.note_activity();
     }
-    /// Raises the flag of this rank's cell at an offset if a put to it without an immediate has
-    /// been delivered.
+    /// Raises the flag of this rank's cell if a put to it without an immediate is delivered.
     void settle(std::uint64_t cell) noexcept { arrivals_.settle(cell); }
     /// Pauses after `failures` failed polls in a row; see Waiter.
     void relax(unsigned failures) noexcept { waiter_.relax(failures); }

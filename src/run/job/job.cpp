@@ -152,7 +152,7 @@ class Joiner {
     }
 
     [[nodiscard]] SegmentLayout layout() const { return {size_, settings_}; }
-    [[nodiscard]] bool only_stages() const { return settings_.direct == base::DirectChoice::stage; }
+    [[nodiscard]] bool only_stages() const { return settings_.direct == base::DirectMode::stage; }
 
     /// Checks that the settings' sizes are within the limits of the integer types used for offsets.
     [[nodiscard]] base::Result<void> check_sizes() const {
@@ -463,16 +463,12 @@ class Joiner {
     std::unique_ptr<link::DirectMemory> direct_memory() const {
         std::byte* const base = job_.node_map->base(me_);
         link::DirectOptions options{
-            .segment = {base, segment_->bytes()},
-            .bounce = {base + layout().bounce, layout().heap - layout().bounce}};
-        if (settings_.direct == base::DirectChoice::adopt) options.mode = link::DirectMode::adopt;
-        if (settings_.direct == base::DirectChoice::copy) options.mode = link::DirectMode::copy;
+            .segment = base, .bounce = {base + layout().bounce, layout().heap - layout().bounce}};
+        options.mode = settings_.direct;
         options.limits.prices = prices_;
         options.processors = static_cast<std::uint32_t>(std::max(job_.host_cpus, 1));
-        options.peers.resize(static_cast<std::size_t>(size_));
-        for (const Rank peer : job_.node_ranks)
-            options.peers[peer] = {.pid = cards_[peer].segment.pid,
-                                   .segment = job_.node_map->base(peer)};
+        options.processes.resize(static_cast<std::size_t>(size_));
+        for (const Rank peer : job_.node_ranks) options.processes[peer] = cards_[peer].segment.pid;
         return std::make_unique<link::DirectMemory>(std::move(options));
     }
 

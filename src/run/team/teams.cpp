@@ -47,7 +47,7 @@ plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& 
     machine.direct_delivery = port && port->facts().notify.large != link::Notify::counter;
     machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
     machine.bank_bytes = services.layout.shape.bulk_bytes;
-    if (services.settings.direct == base::DirectChoice::copy)
+    if (services.settings.direct == base::DirectMode::copy)
         machine = plan::with_kernel_copies(std::move(machine));
     for (const Rank rank : job_ranks) machine.node_of.push_back(job.node_of_rank[rank]);
     return machine;

@@ -58,7 +58,7 @@ double reduce_ns_per_byte() {
 /// Returns options for a process that is its own local peer.
 link::DirectOptions own_peer() {
     link::DirectOptions options;
-    options.peers = {{.pid = ::getpid()}};
+    options.processes = {::getpid()};
     options.mode = link::DirectMode::adopt;
     return options;
 }

@@ -86,7 +86,7 @@ TEST(Environment, ValuesReachTheirFields) {
                                            "OTHER_WEFT_NODES=9"});
     EXPECT_EQ(settings.provider, "abc");
     EXPECT_EQ(settings.notify, Notify::fence);
-    EXPECT_EQ(settings.direct, DirectChoice::adopt);
+    EXPECT_EQ(settings.direct, DirectMode::adopt);
     EXPECT_EQ(settings.heap_bytes, 64U << 20);
     EXPECT_EQ(settings.banks, 256U);
     EXPECT_EQ(settings.bank_bytes, 128U << 10);

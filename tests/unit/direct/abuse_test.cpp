@@ -216,7 +216,7 @@ TEST_P(Abuse, EveryByteIsRightWhileTheProgramChangesItsMemory) {
         const int rounds = test::full_mode() ? 100'000 : 1000;
         request.pids[rank.rank()] = ::getpid();
         rank.fence();
-        DirectMemory direct({.peers = {{request.pids[0], nullptr}, {request.pids[1], nullptr}},
+        DirectMemory direct({.processes = {request.pids[0], request.pids[1]},
                              .mode = GetParam(),
                              .limits = {.ranges_max = 6}});  // fewer than the 10 buffers
         if (rank.rank() == 1) {

@@ -160,7 +160,7 @@ TEST_F(Adopted, ABufferIsAdoptedWhenItsCopiesHaveCostAsMuchAsAdoption) {
 TEST_F(Adopted, BuffersThatManyPeersCopyAreAdoptedSooner) {
     // Each of seven peers copies a slice, as in an allreduce of 64 KiB by eight ranks.
     DirectOptions options = own_peer(DirectMode::automatic);
-    options.peers.assign(8, options.peers.front());
+    options.processes.assign(8, options.processes.front());
     DirectMemory direct(options);
     if (!direct.adoption_off().empty()) GTEST_SKIP() << direct.adoption_off();
     const Pages pages(16);

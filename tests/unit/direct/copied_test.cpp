@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: every buffer can be exposed. Peers access blocks of the segment through their mapping of
-// it; the kernel copies all other blocks, and its refusals are reported.
+// Goal: every buffer can be exposed. The kernel copies blocks that peers cannot map, and its
+// refusals are reported.
 // Method: one process exposes memory, and another one reads and writes it.
 #include <gtest/gtest.h>
 
@@ -17,9 +17,8 @@ namespace {
 
 /// Memory that the two ranks share.
 struct SharedBlocks {
-    pid_t pids[2];            ///< process of each rank
-    base::Reach reach[2];     ///< exposed block of each rank
-    std::byte segment[4096];  ///< segment of rank 0
+    pid_t pids[2];         ///< process of each rank
+    base::Reach reach[2];  ///< exposed block of each rank
 };
 
 class Copied : public ::testing::Test {
@@ -27,10 +26,7 @@ class Copied : public ::testing::Test {
     DirectOptions options(ForkedRank& rank) {
         shared_->pids[rank.rank()] = ::getpid();
         rank.fence();
-        DirectOptions options{.peers = {{shared_->pids[0], nullptr}, {shared_->pids[1], nullptr}}};
-        options.peers[0].segment = shared_->segment;
-        if (rank.rank() == 0) options.segment = shared_->segment;
-        return options;
+        return {.processes = {shared_->pids[0], shared_->pids[1]}};
     }
 
     test::SharedObject<SharedBlocks> shared_;
@@ -117,28 +113,6 @@ TEST_F(Copied, TheKernelReadsAndWritesAtAnyDistance) {
     });
 }
 
-TEST_F(Copied, ABlockOfTheSegmentIsReachedThroughItsMapping) {
-    expect_ranks(2, [&](ForkedRank& rank) {
-        DirectMemory direct(options(rank));
-        if (rank.rank() == 0) {
-            const auto whole = direct.expose(shared_->segment, 4096, Access::read);
-            const auto inner = direct.expose(shared_->segment + 100, 200, Access::read);
-            rank.require(whole.reach.method == AccessMethod::segment &&
-                             inner.reach.method == AccessMethod::segment,
-                         "a block of the segment is not exposed as part of it");
-            const auto across = direct.expose(shared_->segment + 100, 4000, Access::read);
-            rank.require(across.reach.method == AccessMethod::copied,
-                         "a buffer that ends after the segment is exposed as part of it");
-            shared_->reach[0] = inner.reach.at(5);
-            rank.fence();
-        } else {
-            rank.fence();
-            rank.require(direct.map(0, shared_->reach[0]) == shared_->segment + 105,
-                         "map() returned a wrong address");
-        }
-    });
-}
-
 TEST_F(Copied, MemoryThatTheKernelCannotReachIsRefused) {
     expect_ranks(2, [&](ForkedRank& rank) {
         DirectMemory direct(options(rank));
@@ -155,21 +129,21 @@ TEST_F(Copied, MemoryThatTheKernelCannotReachIsRefused) {
                      "wrote to an unmapped page");
         rank.fence();
     });
-    DirectMemory without_process({.peers = {DirectPeer{}}});
+    DirectMemory without_process({.processes = {0}});
     std::byte byte{};
     EXPECT_FALSE(without_process.read(0, reinterpret_cast<std::uintptr_t>(&byte), &byte, 1));
 }
 
 TEST_F(Copied, TheProbeComparesTheBytesItReads) {
     expect_ranks(2, [&](ForkedRank& rank) {
-        const auto peers = options(rank).peers;
+        const auto processes = options(rank).processes;
         std::uint64_t secret = 1000 + static_cast<std::uint64_t>(rank.rank());
         shared_->reach[rank.rank()].address = reinterpret_cast<std::uintptr_t>(&secret);
         rank.fence();
         const Rank peer = 1 - rank.rank();
         const auto* there = reinterpret_cast<const void*>(shared_->reach[peer].address);
         const std::uint64_t theirs = 1000 + static_cast<std::uint64_t>(peer);
-        const pid_t pid = peers[static_cast<std::size_t>(peer)].pid;
+        const pid_t pid = processes[static_cast<std::size_t>(peer)];
         rank.require(DirectMemory::can_copy(pid, there, theirs), "refused the expected number");
         rank.require(!DirectMemory::can_copy(pid, there, theirs + 1), "accepted another number");
         rank.require(!DirectMemory::can_copy(pid, nullptr, theirs), "accepted an unmapped address");

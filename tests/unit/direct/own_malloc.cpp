@@ -30,9 +30,9 @@ void free(void* old) {
 int main() {
     using weft::link::DirectMemory;
     using weft::link::DirectMode;
-    DirectMemory automatic({.peers = {{::getpid(), nullptr}}, .mode = DirectMode::automatic});
+    DirectMemory automatic({.processes = {::getpid()}, .mode = DirectMode::automatic});
     if (automatic.adoption_off().empty()) return 1;
-    DirectMemory forced({.peers = {{::getpid(), nullptr}}, .mode = DirectMode::adopt});
+    DirectMemory forced({.processes = {::getpid()}, .mode = DirectMode::adopt});
     return forced.adoption_off() == automatic.adoption_off() || forced.adoption_off().empty() ? 0
                                                                                               : 2;
 }

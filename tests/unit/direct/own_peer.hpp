@@ -27,7 +27,7 @@ inline constexpr std::size_t kPage = kPageBytes;
 
 /// Returns options with this process as the only rank, so that map() returns a peer's view.
 inline DirectOptions own_peer(DirectMode mode = DirectMode::adopt, AdoptionLimits limits = {}) {
-    return {.peers = {{::getpid(), nullptr}}, .mode = mode, .limits = limits};
+    return {.processes = {::getpid()}, .mode = mode, .limits = limits};
 }
 
 /// Maps private memory that is filled with zeros, as a program would.
