@@ -8,17 +8,13 @@
 namespace weft::link {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77665632;  // "wfV2": the format of cards, with its version
+constexpr std::uint64_t kMagic = 0x77665633;  // "wfV3": the format of cards, with its version
 
 /// First bytes of an encoded card. The endpoint's address follows.
 struct Header {
-    std::uint32_t magic;
-    std::uint32_t provider;
-    std::uint32_t notify;
-    std::uint32_t section_keys;
-    RemoteRegion memory;
-    RemoteRegion landing;
-    std::uint64_t endpoint_bytes;
+    std::uint64_t magic = 0;
+    std::uint64_t endpoint_bytes = 0;
+    PortCard card;  ///< with an empty endpoint
 };
 
 }  // namespace
@@ -30,8 +26,8 @@ std::uint32_t provider_hash(std::string_view provider) {
 }
 
 std::vector<std::byte> encode_card(const PortCard& card) {
-    const Header header{kMagic,      card.provider, card.notify,         card.section_keys,
-                        card.memory, card.landing,  card.endpoint.size()};
+    Header header{kMagic, card.endpoint.size(), card};
+    header.card.endpoint = {};
     std::vector<std::byte> bytes(sizeof header + card.endpoint.size());
     std::memcpy(bytes.data(), &header, sizeof header);
     std::memcpy(bytes.data() + sizeof header, card.endpoint.data(), card.endpoint.size());
@@ -59,17 +55,11 @@ base::Result<std::vector<std::span<const std::byte>>> split_cards(
 }
 
 base::Result<PortCard> decode_card(std::span<const std::byte> bytes) {
-    const auto cards = split_cards(bytes);
-    if (!cards) return cards.failure();
-    const auto first = cards->front();
+    const auto first = WEFT_TRY(split_cards(bytes)).front();
     Header header{};
     std::memcpy(&header, first.data(), sizeof header);
-    return PortCard{header.provider,
-                    header.notify,
-                    header.memory,
-                    header.landing,
-                    first.subspan(sizeof header),
-                    header.section_keys};
+    header.card.endpoint = first.subspan(sizeof header);
+    return header.card;
 }
 
 base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
@@ -79,12 +69,11 @@ base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
     if (!decoded) return decoded.failure().within(fmt::format("rank {}", rank));
     const PortCard& card = *decoded;
     const PortCard mine = *decode_card(own);
-    if (card.provider != mine.provider) {
+    if (card.provider != mine.provider)
         return base::fail(Status::environment,
                           "rank {} uses another libfabric provider than this rank, which uses "
                           "\"{}\": set WEFT_PROVIDER to the same value on all ranks",
                           rank, provider);
-    }
     if (card.notify != mine.notify) {
         const NotifyPlan plan{static_cast<Notify>(mine.notify >> 8),
                               static_cast<Notify>(mine.notify & 0xff)};

@@ -22,7 +22,7 @@ struct PortCard {
     RemoteRegion memory;                  ///< the segment, with the key of its first section
     RemoteRegion landing;                 ///< target of puts without data; never read
     std::span<const std::byte> endpoint;  ///< libfabric address of the endpoint
-    std::uint32_t section_keys = 0;       ///< FabricMemory::section_keys
+    std::uint64_t section_keys = 0;       ///< FabricMemory::section_keys
 };
 
 [[nodiscard]] std::uint32_t provider_hash(std::string_view provider);
@@ -31,14 +31,13 @@ struct PortCard {
 }
 [[nodiscard]] std::vector<std::byte> encode_card(const PortCard& card);
 /// Splits a port's address() into its cards: one for each NIC that the port uses.
-[[nodiscard]] base::Result<std::vector<std::span<const std::byte>>> split_cards(
-    std::span<const std::byte> bytes);
+base::Result<std::vector<std::span<const std::byte>>> split_cards(std::span<const std::byte> bytes);
 /// Returns the first card. Its endpoint points into `bytes`.
-[[nodiscard]] base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
+base::Result<PortCard> decode_card(std::span<const std::byte> bytes);
 /// Decodes the first card in a peer's `bytes`, and compares it with this rank's card, `own`. Fails
 /// if the two ranks cannot communicate. text_addresses: endpoint addresses are text of any length.
-[[nodiscard]] base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
-                                                 std::span<const std::byte> own,
-                                                 std::string_view provider, bool text_addresses);
+base::Result<PortCard> accept_card(Rank rank, std::span<const std::byte> bytes,
+                                   std::span<const std::byte> own, std::string_view provider,
+                                   bool text_addresses);
 
 }  // namespace weft::link

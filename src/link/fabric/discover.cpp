@@ -33,20 +33,19 @@ Info make_hints(std::string_view provider, const Modes& accepted) {
     hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
     hints->mode = accepted.modes;
     hints->domain_attr->mr_mode = accepted.mr_modes;
-    if (!provider.empty()) {
+    if (!provider.empty())
         hints->fabric_attr->prov_name = ::strndup(provider.data(), provider.size());
-    }
     return hints;
 }
 
-/// Returns libfabric's offers for the hints, bound to the local address `source` unless that is
-/// empty. Returns nullptr if it has no offer.
-Info offers_for(const fi_info& hints, const std::string& source) {
+/// Returns libfabric's offers, or nullptr, bound to the local address `source` unless it is empty.
+Info offers_for(const Info& hints, const std::string& source = {}) {
     fi_info* list = nullptr;
     const char* node = source.empty() ? nullptr : source.c_str();
     const char* service = source.empty() ? nullptr : "0";
     const std::uint64_t flags = source.empty() ? 0 : FI_SOURCE;
-    if (fi_getinfo(kInterface, node, service, flags, &hints, &list) != 0) return nullptr;
+    if (hints == nullptr || fi_getinfo(kInterface, node, service, flags, hints.get(), &list) != 0)
+        return nullptr;
     return Info(list);
 }
 
@@ -67,27 +66,20 @@ AcceptedOffer first_accepted(const fi_info* list, std::vector<std::string>& refu
 base::Failure explain_absence(std::string_view provider) {
     const std::string version = libfabric_version();
     std::vector<std::string> refusals;
-    if (const Info hints = make_hints(provider, all_modes()); hints != nullptr) {
-        const Info offers = offers_for(*hints, {});
-        first_accepted(offers.get(), refusals);
-    }
-    if (!refusals.empty()) {
+    first_accepted(offers_for(make_hints(provider, all_modes())).get(), refusals);
+    if (!refusals.empty())
         return base::fail(Status::environment, "libfabric {}: {}", version,
                           fmt::join(refusals, "; "));
-    }
     std::vector<std::string> names;
-    if (const Info hints = make_hints({}, handled_modes()); hints != nullptr) {
-        const Info offers = offers_for(*hints, {});
-        for (const fi_info* offer = offers.get(); offer != nullptr; offer = offer->next)
-            if (accept_offer(*offer)) add_once(names, offer->fabric_attr->prov_name);
-    }
+    const Info offers = offers_for(make_hints({}, handled_modes()));
+    for (const fi_info* offer = offers.get(); offer != nullptr; offer = offer->next)
+        if (accept_offer(*offer)) add_once(names, offer->fabric_attr->prov_name);
     const std::string others =
         names.empty() ? "no provider at all that weft can use (reliable datagram endpoints with "
                         "remote writes)"
                       : fmt::format("\"{}\"", fmt::join(names, "\", \""));
-    if (provider.empty()) {
+    if (provider.empty())
         return base::fail(Status::environment, "libfabric {} offers {}", version, others);
-    }
     return base::fail(
         Status::environment,
         "libfabric {} offers no provider \"{}\" with remote writes on this machine; it "
@@ -96,18 +88,16 @@ base::Failure explain_absence(std::string_view provider) {
 }
 
 /// Returns true if operations of the offer may use FI_DELIVERY_COMPLETE. libfabric reports the flag
-/// only if the hints request it. The answer is not used to open an endpoint, which would then use
-/// the flag for every operation.
+/// only if the hints request it. An endpoint of this answer would use it for every operation.
 bool accepts_delivery(const fi_info& offer) {
     const Info hints(fi_dupinfo(&offer));
     if (hints == nullptr) return false;
     hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-    const Info list = offers_for(*hints, {});
-    for (const fi_info* answer = list.get(); answer != nullptr; answer = answer->next) {
+    const Info list = offers_for(hints);
+    for (const fi_info* answer = list.get(); answer != nullptr; answer = answer->next)
         if (std::strcmp(answer->domain_attr->name, offer.domain_attr->name) == 0 &&
             (answer->tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0)
             return true;
-    }
     return false;
 }
 
@@ -121,10 +111,9 @@ SourceAddress source_address(const FabricOptions& options) {
     return {addresses.empty() ? std::string{} : to_text(addresses.front()), false};
 }
 
-/// Binds an accepted offer to a local address, by a query with the address as source. If the
-/// provider has no device with this address, returns the original offer, or fails if the user set
-/// the address.
-base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choice,
+/// Binds an accepted offer to a local address, by a query with the address as source. Without a
+/// device of this address, returns the original offer, or fails if the user set the address.
+base::Result<Found> bind_source(const Info& hints, const AcceptedOffer& choice,
                                 const Profile& profile, const FabricOptions& options,
                                 std::span<const std::string> names) {
     if (choice.grant.internet_address) {
@@ -132,18 +121,16 @@ base::Result<Found> bind_source(const fi_info& hints, const AcceptedOffer& choic
         std::vector<std::string> refusals;
         if (!source.text.empty()) {
             const Info bound = offers_for(hints, source.text);
-            if (const AcceptedOffer better = first_accepted(bound.get(), refusals, names);
-                better.offer != nullptr) {
+            const AcceptedOffer better = first_accepted(bound.get(), refusals, names);
+            if (better.offer != nullptr)
                 return Found{Info(fi_dupinfo(better.offer)), better.grant, profile, source};
-            }
         }
-        if (source.forced) {
+        if (source.forced)
             return base::fail(
                 Status::environment,
                 "WEFT_FABRIC_ADDRESS is \"{}\", and provider \"{}\" has no device with this "
                 "address; an address or host name of this host is expected",
                 source.text, choice.offer->fabric_attr->prov_name);
-        }
     }
     return Found{Info(fi_dupinfo(choice.offer)), choice.grant, profile, {}};
 }
@@ -163,8 +150,7 @@ bool lacks_receives(const fi_info* offer) {
     return offer != nullptr && (offer->mode & FI_RX_CQ_DATA) != 0 && (offer->caps & FI_MSG) == 0;
 }
 
-/// Returns the reason why a provider cannot reach all ranks of the job, or an empty text. Does not
-/// query libfabric.
+/// Returns the reason why a provider cannot reach all ranks of the job, or an empty text.
 std::string size_problem(const FabricOptions& options, const Profile& profile) {
     if (profile.one_host && !options.one_host)
         return fmt::format(
@@ -176,8 +162,7 @@ std::string size_problem(const FabricOptions& options, const Profile& profile) {
     return {};
 }
 
-/// Returns the best offer for a profile's hints. A failure without a text means that libfabric
-/// returned no offer.
+/// Returns the best offer for a profile's hints. Without any offer, the failure has no text.
 base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     const Info hints = make_hints(profile.provider, handled_modes());
     if (hints == nullptr) return base::fail(Status::memory, "libfabric fi_allocinfo: no memory");
@@ -186,28 +171,33 @@ base::Result<Found> find(const FabricOptions& options, const Profile& profile) {
     if (asks_fence) hints->caps |= FI_FENCE;
     // Only if the user requests counters, because counting may disable the fast path of writes.
     if (options.notify == Notify::counter) hints->caps |= FI_RMA_EVENT;
-    Info list = offers_for(*hints, {});
+    Info list = offers_for(hints);
     if (list == nullptr && hints->caps != FI_RMA) {
         hints->caps = FI_RMA;  // later, choose_notify() rejects a strategy without its capability
-        list = offers_for(*hints, {});
+        list = offers_for(hints);
     }
     if (lacks_receives(list.get())) {
         hints->caps |= FI_MSG;
-        list = offers_for(*hints, {});
+        list = offers_for(hints);
     }
     const std::vector<std::string> names = names_in(options.nics);
     std::vector<std::string> refusals;
     if (first_accepted(list.get(), refusals).offer == nullptr)
         return base::fail(Status::environment, "{}", fmt::join(refusals, "; "));
-    if (auto known = check_nics(list.get(), names, profile.provider); !known)
-        return known.failure();
+    WEFT_TRY(check_nics(list.get(), names, profile.provider));
     const AcceptedOffer choice = first_accepted(list.get(), refusals, names);
-    auto found = bind_source(*hints, choice, profile, options, names);
-    if (found && found->info != nullptr) choose_nic(*found, list.get(), options, names);
-    if (found && found->info == nullptr)
-        return base::fail(Status::memory, "libfabric fi_dupinfo: no memory");
-    if (found && accepts_delivery(*found->info)) found->grant.delivery = true;
+    Found found = WEFT_TRY(bind_source(hints, choice, profile, options, names));
+    if (found.info != nullptr) choose_nic(found, list.get(), options, names);
+    if (found.info == nullptr) return base::fail(Status::memory, "libfabric fi_dupinfo: no memory");
+    if (accepts_delivery(*found.info)) found.grant.delivery = true;
     return found;
+}
+
+/// Returns the provider's profile with its name, which the default profile lacks.
+Profile named_profile(std::string_view provider) {
+    Profile profile = profile_of(provider);
+    profile.provider = provider;
+    return profile;
 }
 
 /// Returns the offer of the first available profile, in order of preference.
@@ -244,9 +234,7 @@ base::Result<Found> discover(const FabricOptions& options) {
     if (options.provider.empty()) {
         if (auto found = find_preferred(options)) return *std::move(found);
     }
-    Profile profile = profile_of(options.provider);
-    profile.provider = options.provider;
-    auto found = discover(options, profile);
+    auto found = discover(options, named_profile(options.provider));
     if (!found) return found;
     // libfabric may offer a provider of another name, such as a layer over the named provider. If
     // the offered provider has a profile, that profile must be used.
@@ -260,43 +248,7 @@ base::Result<Found> discover(const FabricOptions& options) {
 
 namespace {
 
-/// A provider with reliable datagram endpoints and remote writes on this machine.
-struct Offered {
-    std::string provider;
-    std::string refusal;  ///< objection to its first offer; empty if an offer is acceptable
-};
-
-std::vector<Offered> offered_providers() {
-    std::vector<Offered> all;
-    const Info hints = make_hints({}, all_modes());
-    if (hints == nullptr) return all;
-    const Info list = offers_for(*hints, {});
-    std::vector<std::string> usable;
-    for (const fi_info* offer = list.get(); offer != nullptr; offer = offer->next) {
-        const std::string name = offer->fabric_attr->prov_name;
-        const auto grant = accept_offer(*offer);
-        if (grant) add_once(usable, name);
-        const auto known = std::ranges::find(all, name, &Offered::provider);
-        if (known == all.end()) all.push_back({name, grant ? "" : grant.failure().text});
-    }
-    for (Offered& offered : all)
-        if (std::ranges::find(usable, offered.provider) != usable.end()) offered.refusal.clear();
-    return all;
-}
-
-/// Returns true if libfabric offers the provider to a job with these options that names it.
-bool is_usable_by_name(const FabricOptions& options, std::string_view provider) {
-    Profile profile = profile_of(provider);
-    profile.provider = provider;
-    if (!size_problem(options, profile).empty()) return false;
-    FabricOptions any_nic = options;
-    any_nic.nics.clear();
-    const auto found = find(any_nic, profile);
-    return found && found->info->fabric_attr->prov_name == provider;
-}
-
-/// Returns the reason why a job with these options cannot use the provider of `profile`, or an
-/// empty text.
+/// Returns the reason why a job cannot use the provider of `profile`, or an empty text.
 std::string objection(const FabricOptions& options, const Profile& profile) {
     if (std::string why = size_problem(options, profile); !why.empty()) return why;
     const auto found = find(options, profile);
@@ -314,8 +266,23 @@ ProviderFinding& finding_of(std::vector<ProviderFinding>& findings, std::string_
     return findings.back();
 }
 
-/// Returns the reason why a provider was not chosen. `before_chosen`: it precedes the chosen
-/// provider in the order of preference.
+/// Adds the providers with reliable datagram endpoints and remote writes on this machine. `why` is
+/// then the objection to the first offer; empty if an offer is acceptable.
+void add_offered(std::vector<ProviderFinding>& findings) {
+    const Info list = offers_for(make_hints({}, all_modes()));
+    std::vector<std::string> usable;
+    for (const fi_info* offer = list.get(); offer != nullptr; offer = offer->next) {
+        ProviderFinding& finding = finding_of(findings, offer->fabric_attr->prov_name);
+        const auto grant = accept_offer(*offer);
+        if (grant) add_once(usable, finding.provider);
+        if (!grant && !finding.offered) finding.why = grant.failure().text;
+        finding.offered = true;
+    }
+    for (ProviderFinding& finding : findings)
+        if (std::ranges::find(usable, finding.provider) != usable.end()) finding.why.clear();
+}
+
+/// Returns the reason why a provider was not chosen. `before_chosen`: it is preferred to that one.
 std::string why_not(const FabricOptions& options, const ProviderFinding& finding,
                     bool before_chosen) {
     const Profile& profile = profile_of(finding.provider);
@@ -337,12 +304,13 @@ std::vector<ProviderFinding> find_providers(const FabricOptions& options, const 
                                             const std::string& reason) {
     std::vector<ProviderFinding> findings;
     for (const Profile* profile : preferred_profiles()) finding_of(findings, profile->provider);
-    for (const Offered& offered : offered_providers()) {
-        ProviderFinding& finding = finding_of(findings, offered.provider);
-        finding.offered = true;
-        // offered_providers() queries with all modes, so its objection may not apply to a job.
-        if (!is_usable_by_name(options, offered.provider)) finding.why = offered.refusal;
-    }
+    add_offered(findings);
+    FabricOptions any_nic = options;
+    any_nic.nics.clear();
+    // add_offered() queries with all modes, so its objection may not apply to a job.
+    for (ProviderFinding& finding : findings)
+        if (!finding.why.empty() && objection(any_nic, named_profile(finding.provider)).empty())
+            finding.why.clear();
     bool before_chosen = !chosen.empty();
     for (ProviderFinding& finding : findings) {
         finding.chosen = finding.provider == chosen;

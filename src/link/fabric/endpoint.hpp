@@ -3,7 +3,6 @@
 //
 // Holds    Members are declared in opening order, so they close in reverse order. Some providers
 //          bind registered memory to the endpoint, so registrations must be closed before it.
-// Next     port.hpp, which uses an endpoint.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -47,8 +46,7 @@ struct WriteCounter {
     Fid<fid_mr> region;  ///< declared after the counter, so that it is closed first
 };
 
-/// Returns the version of libfabric as text, such as "1.17".
-[[nodiscard]] std::string libfabric_version();
+[[nodiscard]] std::string libfabric_version();  ///< such as "1.17"
 
 /// An operation that the completion queue reports as failed.
 struct FailedOperation {
@@ -58,24 +56,24 @@ struct FailedOperation {
 };
 
 struct Endpoint {
-    /// Opens all objects for a job of `ranks` ranks, with a completion queue of `completions_max`
-    /// entries. Does not enable the endpoint.
-    [[nodiscard]] base::Result<void> open(const fi_info& offer, std::size_t ranks,
-                                          std::size_t completions_max);
-    [[nodiscard]] base::Result<void> enable();
+    /// Opens all objects. Does not enable the endpoint.
+    base::Result<void> open(const fi_info& offer, std::size_t ranks, std::size_t completions_max);
+    base::Result<void> enable();
     /// Returns the endpoint's address, which peers insert into their address vectors.
-    [[nodiscard]] base::Result<std::vector<std::byte>> name() const;
+    base::Result<std::vector<std::byte>> name() const;
     /// Registers memory. If `counter` is given, it counts remote writes under this key.
-    [[nodiscard]] base::Result<Fid<fid_mr>> register_memory(std::span<std::byte> memory,
-                                                            std::uint64_t access, std::uint64_t key,
-                                                            fid_cntr* counter = nullptr);
+    base::Result<Fid<fid_mr>> register_memory(std::span<std::byte> memory, std::uint64_t access,
+                                              std::uint64_t key, fid_cntr* counter = nullptr);
     /// Opens a counter, and registers the memory for remote writes that it counts.
-    [[nodiscard]] base::Result<WriteCounter> open_counter(std::span<std::byte> memory,
-                                                          std::uint64_t key);
+    base::Result<WriteCounter> open_counter(std::span<std::byte> memory, std::uint64_t key);
     /// Returns the next failed operation of the completion queue.
-    [[nodiscard]] base::Result<FailedOperation> read_error() const;
+    base::Result<FailedOperation> read_error() const;
     /// Returns the failure of a libfabric call with a negative error code.
-    [[nodiscard]] base::Failure failure(std::string_view call, int code) const;
+    [[nodiscard]] base::Failure failure(std::string_view call, ssize_t code) const;
+    /// Returns failure() unless the code is 0.
+    base::Result<void> check(std::string_view call, int code) const {
+        return code == 0 ? base::Result<void>() : failure(call, code);
+    }
 
     std::string provider_and_domain;  ///< their names, for texts of failures
     bool binds_memory = false;        ///< FI_MR_ENDPOINT: regions are bound to the endpoint

@@ -40,25 +40,23 @@ struct FabricMemory {
     /// Offset of each section, ascending from 0, equal on all ranks. The first section is
     /// registered at once, others by use_memory(). Empty: one section.
     std::vector<std::uint64_t> sections = {};
-    /// Offset of a table in the first section, from which peers read the keys of sections. It has
-    /// 8 bytes for each section. Tables of kSectionsMax entries for up to kNicsMax - 1 other NICs
-    /// follow it.
+    /// Offset of a table in the first section, from which peers read the keys of sections, 8 bytes
+    /// each. Tables of kSectionsMax entries for up to kNicsMax - 1 other NICs follow it.
     std::uint64_t section_keys = 0;
 };
 inline constexpr std::size_t kSectionsMax = 94;  ///< keeps small keys below 100 (regions.hpp)
 inline constexpr std::size_t kNicsMax = 4;       ///< NICs that one rank uses
 
 struct FabricOptions {
-    std::string provider;  ///< libfabric provider name; empty: the best available
-    std::string address;   ///< local address or host name to bind to; empty: see open_port()
-    std::string source;    ///< local address to try if `address` is empty
-    std::string nics;      ///< names of the NICs to use, with commas; empty: all
-    HostRanks host;        ///< ranks of this host, which share its NICs
-    std::string module;    ///< file of the module; empty: see load_port()
-    Rank rank = 0;         ///< this process's rank in the job
-    Rank size = 1;         ///< number of ranks in the job
-    /// Random number of the job, equal on all ranks. 0: a survey without a job.
-    std::uint64_t job = 0;
+    std::string provider;   ///< libfabric provider name; empty: the best available
+    std::string address;    ///< local address or host name to bind to; empty: see open_port()
+    std::string source;     ///< local address to try if `address` is empty
+    std::string nics;       ///< names of the NICs to use, with commas; empty: all
+    HostRanks host;         ///< ranks of this host, which share its NICs
+    std::string module;     ///< file of the module; empty: see load_port()
+    Rank rank = 0;          ///< this process's rank in the job
+    Rank size = 1;          ///< number of ranks in the job
+    std::uint64_t job = 0;  ///< random number, equal on all ranks; 0: a survey without a job
     std::size_t puts_in_flight = 256;          ///< limit for all peers together
     std::size_t puts_in_flight_per_peer = 64;  ///< limit for each peer
     /// Size of the pieces of puts over several NICs; 0: computed from the profile's costs.
@@ -88,19 +86,15 @@ struct FabricFacts {
     base::RemoteFacts remote;           ///< guarantees to one-sided calls
     /// The endpoint is a file in shared memory. Call forget_file() after set_peer() for all peers.
     bool endpoint_file = false;
-    /// Number of counters at this port for the delivered writes of each peer; 0: none.
-    std::uint32_t counters = 0;
-    /// Largest number of sources of a put with a cell; 0: a put cannot have a cell.
-    std::size_t flagged_parts_max = 0;
-    /// Puts with a cell of at most this total size may have any number of sources, which are copied
-    /// at once.
+    std::uint32_t counters = 0;  ///< counters at this port for the delivered writes of each peer
+    std::size_t flagged_parts_max = 0;  ///< sources of a put with a cell; 0: it cannot have a cell
+    /// Puts with a cell of up to this size may have any number of sources, and are copied at once.
     std::size_t copied_bytes = 0;
     /// After each piece of this size of a put, the wire lets other transfers proceed; 0: no pieces.
     std::size_t paced_bytes = 0;
     /// Variables of the provider, as "name=value", that libfabric may have read too early.
     std::string late_settings;
-    /// Bytes of sections and staging buffers that are registered now.
-    std::uint64_t registered_bytes = 0;
+    std::uint64_t registered_bytes = 0;  ///< registered sections and staging buffers
 };
 
 /// Largest source, in bytes, that a port copies if Put::copied is set.
@@ -123,24 +117,21 @@ class FabricPort {
 
     /// Registers the sections of this part of the memory, so that peers may read and write it.
     /// Before that, puts and gets of peers to these sections return Post::again.
-    [[nodiscard]] virtual base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) {
-        static_cast<void>(offset), static_cast<void>(bytes);
+    virtual base::Result<void> use_memory(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) {
         return {};
     }
     /// Returns the bytes from an offset to the end of its section. No transfer may cross the end.
-    [[nodiscard]] virtual std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept {
-        static_cast<void>(offset);
+    [[nodiscard]] virtual std::uint64_t bytes_to_section_end(std::uint64_t) const noexcept {
         return ~std::uint64_t{0};
     }
 
     /// Starts to connect to a peer without waiting. Returns true if puts to the peer are accepted.
-    /// Both ranks must poll() meanwhile. Optional: the first try_put() also connects, and returns
-    /// Post::again until the peer is connected.
+    /// Both ranks must poll() meanwhile. Optional: the first try_put() also connects.
     [[nodiscard]] virtual bool warm(Rank peer) noexcept = 0;
 
     /// Registers memory of this rank, so that peers may put to it and get from it until unexpose().
     /// May fail, because pinned memory is limited.
-    [[nodiscard]] virtual base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) = 0;
+    virtual base::Result<base::RemoteRegion> expose(std::span<std::byte> memory) = 0;
     /// Ends the registration of a region that expose() returned. No transfer may be using it.
     virtual void unexpose(const base::RemoteRegion& region) noexcept = 0;
 
@@ -156,13 +147,11 @@ class FabricPort {
 
     /// Returns the number of delivered writes of a peer with this Put::counter. Their data is
     /// visible. Only if facts().counters is not 0.
-    [[nodiscard]] virtual std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept {
-        static_cast<void>(peer), static_cast<void>(counter);
+    [[nodiscard]] virtual std::uint64_t landed(Rank /*peer*/, std::uint32_t /*counter*/) noexcept {
         return 0;
     }
 
-    /// Posts one read of 1 to get_bytes_max bytes, not ordered with writes. Only if
-    /// facts().remote.reads is true.
+    /// Posts one read of 1 to get_bytes_max bytes, not ordered with writes. Needs remote.reads.
     [[nodiscard]] virtual base::Post try_read(const base::Read& read) noexcept = 0;
 
     /// Makes progress. Stores immediates of puts that were delivered here, and returns their
@@ -177,8 +166,7 @@ class FabricPort {
     /// report this peer any more. The caller must fail calls that need the peer.
     virtual void lose(Rank peer) noexcept = 0;
 
-    /// Ends all puts and gets, which then touch neither memory of this rank nor `pending`. The port
-    /// fails.
+    /// Ends all puts and gets, which then touch neither memory nor `pending`. The port fails.
     virtual void cancel() noexcept = 0;
 
     /// Returns the number of posted puts and gets without local completion.
@@ -193,14 +181,13 @@ class FabricPort {
 /// the missing property, and the setting to change. If endpoints have internet addresses and
 /// options.address is empty, the local address is a loopback address if options.one_host, else
 /// options.source, else the best of host_addresses().
-[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
-                                                                  const FabricOptions& options);
+base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
+                                                    const FabricOptions& options);
 
-/// Loads weft_fabric.so and calls its open_port(). For processes that do not link the module. If
-/// options.module is empty, searches the folders of the library or executable with this code and of
-/// the running executable, an installation's lib/weft near each of them, and the loader's search
-/// path. The module stays loaded.
-[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
-                                                                  const FabricOptions& options);
+/// Loads weft_fabric.so, which stays loaded, and calls its open_port(). If options.module is empty,
+/// searches the folders of the library or executable with this code and of the running executable,
+/// an installation's lib/weft near each of them, and the loader's search path.
+base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
+                                                    const FabricOptions& options);
 
 }  // namespace weft::link

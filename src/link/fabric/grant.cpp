@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "link/fabric/grant.hpp"
-
+// grant.cpp - accepts or rejects an offer of libfabric. Does not call libfabric, so tests can use
+// recorded attributes without hardware.
 #include <fmt/ranges.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
 
 #include <initializer_list>
-#include <span>
-#include <string>
-#include <vector>
+
+#include "link/fabric/discover.hpp"
 
 namespace weft::link {
 namespace {
@@ -101,25 +98,20 @@ base::Result<Grant> accept_offer(const fi_info& offer) {
         return base::fail(Status::unsupported, "provider \"{}\" (domain {}) {}",
                           offer.fabric_attr->prov_name, offer.domain_attr->name, what);
     };
-    if (const std::string names = unhandled_demands(offer); !names.empty()) {
+    if (const std::string names = unhandled_demands(offer); !names.empty())
         return refuse(fmt::format("demands {}, which weft does not handle", names));
-    }
-    if (offer.ep_attr->type != FI_EP_RDM) {
+    if (offer.ep_attr->type != FI_EP_RDM)
         return refuse("offers no reliable datagram endpoint (FI_EP_RDM)");
-    }
     if ((offer.caps & FI_RMA) == 0) return refuse("offers no remote memory access (FI_RMA)");
-    if (offer.ep_attr->max_msg_size < sizeof(std::uint64_t)) {
+    if (offer.ep_attr->max_msg_size < sizeof(std::uint64_t))
         return refuse(fmt::format("moves at most {} bytes in one operation (max_msg_size)",
                                   offer.ep_attr->max_msg_size));
-    }
     const int mr = offer.domain_attr->mr_mode;
-    if ((mr & FI_MR_PROV_KEY) == 0 && offer.domain_attr->mr_key_size == 0) {
+    if ((mr & FI_MR_PROV_KEY) == 0 && offer.domain_attr->mr_key_size == 0)
         return refuse("accepts no registration keys (mr_key_size 0) and chooses none");
-    }
-    if ((offer.mode & FI_RX_CQ_DATA) != 0 && (offer.caps & FI_MSG) == 0) {
+    if ((offer.mode & FI_RX_CQ_DATA) != 0 && (offer.caps & FI_MSG) == 0)
         return refuse(
             "demands a receive for each immediate (FI_RX_CQ_DATA) and offers no receives (FI_MSG)");
-    }
     const bool ordered = (offer.tx_attr->msg_order & (FI_ORDER_WAW | FI_ORDER_RMA_WAW)) != 0;
     return Grant{
         .virtual_addresses = (mr & FI_MR_VIRT_ADDR) != 0,

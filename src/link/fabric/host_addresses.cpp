@@ -27,9 +27,8 @@ std::uint32_t number_of(const sockaddr* address) {
     return ntohl(found.sin_addr.s_addr);
 }
 
-/// Returns the local address of the default route; 0 if this host has no such route. Connecting a
-/// datagram socket sends no data: the kernel only looks up the route. The destination is an address
-/// reserved for documentation (TEST-NET-1).
+/// Returns the local address of the default route; 0: no such route. Connecting a datagram socket
+/// sends no data: the kernel only looks up the route to the address, which is of TEST-NET-1.
 std::uint32_t routed_address() {
     const base::FileDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     if (!socket.open()) return 0;
@@ -109,8 +108,7 @@ std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me)
 }
 
 std::uint64_t network_identity() {
-    // 1 and 2 are added so that an inode or a cookie with the number of the device hashes
-    // differently.
+    // 1 and 2: an inode or a cookie that is equal to the device's number hashes differently.
     struct stat status;
     if (::stat("/proc/self/ns/net", &status) == 0)
         return base::mix(status.st_dev) + base::mix(status.st_ino + 1);

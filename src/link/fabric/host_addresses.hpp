@@ -29,20 +29,18 @@ struct HostAddress {
 /// hardware devices, other interfaces, bridges and tunnels.
 [[nodiscard]] std::vector<HostAddress> host_addresses();
 
-/// Published addresses of one rank.
+/// What one rank publishes.
 struct HostOnNetwork {
-    std::uint64_t network = 0;           ///< network_identity() of the rank
-    std::vector<HostAddress> addresses;  ///< host_addresses() of the rank
+    std::uint64_t network = 0;           ///< network_identity()
+    std::vector<HostAddress> addresses;  ///< host_addresses()
 };
 
 /// Returns the best address of rank `me`, or an empty text if it has none.
 [[nodiscard]] std::string choose_address(std::span<const HostOnNetwork> ranks, std::size_t me);
 
-/// Returns a hash of the network namespace, equal for processes that share network interfaces.
-/// Returns 0 if the namespace is unknown.
+/// Returns a hash of the network namespace, equal for processes that share interfaces; 0: unknown.
 [[nodiscard]] std::uint64_t network_identity();
 
-/// Returns the address in dotted decimal, such as "10.0.0.1".
-[[nodiscard]] std::string to_text(const HostAddress& address);
+[[nodiscard]] std::string to_text(const HostAddress& address);  ///< such as "10.0.0.1"
 
 }  // namespace weft::link

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// load_port.cpp - finds and loads the module weft_fabric.so. Part of the library, which does not
-// link libfabric.
+// load_port.cpp - finds and loads the module weft_fabric.so. Does not link libfabric.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -23,19 +22,15 @@ std::filesystem::path folder_of(const char* file) {
     return ignored ? std::filesystem::path{} : real.parent_path();
 }
 
-/// Returns the folder of the library or executable that contains this function, or an empty path.
-std::filesystem::path own_folder() {
-    Dl_info where{};
-    const bool found = ::dladdr(reinterpret_cast<const void*>(&own_folder), &where) != 0;
-    return found ? folder_of(where.dli_fname) : std::filesystem::path{};
-}
-
 /// Returns the files to try, in order: only `named` unless it is empty. For a name without a
 /// folder, dlopen() searches the loader's path.
 std::vector<std::string> files_to_try(const std::string& named) {
     if (!named.empty()) return {named};
     std::vector<std::string> files;
-    for (const auto& folder : {own_folder(), folder_of("/proc/self/exe")}) {
+    Dl_info own{};  // of the library or executable that contains this function
+    const bool found = ::dladdr(reinterpret_cast<const void*>(&files_to_try), &own) != 0;
+    for (const auto& folder :
+         {found ? folder_of(own.dli_fname) : "", folder_of("/proc/self/exe")}) {
         if (folder.empty()) continue;
         // The module of a build is beside this code. An installed module is in lib/weft, which is
         // below the library's folder and beside the command's folder.
@@ -64,8 +59,7 @@ bool libfabric_was_loaded() {
     return was_loaded;
 }
 
-/// Returns the module's handle. The module is never unloaded: its code serves the port, and
-/// libfabric does not support unloading.
+/// Returns the module's handle. It is never closed, because libfabric does not support unloading.
 base::Result<void*> load_module(const std::string& named) {
     std::string problems;
     for (const std::string& file : files_to_try(named)) {
@@ -83,11 +77,9 @@ base::Result<void*> load_module(const std::string& named) {
 /// Loads the module. Returns its functions.
 base::Result<const FabricModule*> functions_of(const std::string& named) {
     static_cast<void>(libfabric_was_loaded());  // remembers the answer
-    const auto module = load_module(named);
-    if (!module) return module.failure();
-    const auto get = reinterpret_cast<GetFabricModule>(::dlsym(*module, kGetFabricModule));
-    const FabricModule* const functions =
-        get != nullptr ? get(fabric_contract(WEFT_FABRIC_BUILD)) : nullptr;
+    void* const module = WEFT_TRY(load_module(named));
+    const auto get = reinterpret_cast<GetFabricModule>(::dlsym(module, kGetFabricModule));
+    const FabricModule* const functions = get != nullptr ? get(WEFT_FABRIC_BUILD) : nullptr;
     if (functions == nullptr)
         return base::fail(Status::environment,
                           "the network module {} and its caller are from different builds of weft",
@@ -101,19 +93,16 @@ base::Result<std::unique_ptr<FabricPort>> load_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
     const SavedHandlers handlers;
     const base::BlockedSignals blocked;  // providers start threads
-    const auto module = functions_of(options.module);
-    if (!module) return module.failure();
+    const FabricModule* const module = WEFT_TRY(functions_of(options.module));
     FabricOptions completed = options;
     completed.libfabric_was_loaded = libfabric_was_loaded();
-    return (*module)->open_port(memory, completed);
+    return module->open_port(memory, completed);
 }
 
 base::Result<FabricSurvey> load_survey(const FabricOptions& options) {
     const SavedHandlers handlers;
     const base::BlockedSignals blocked;
-    const auto module = functions_of(options.module);
-    if (!module) return module.failure();
-    return (*module)->survey(options);
+    return WEFT_TRY(functions_of(options.module))->survey(options);
 }
 
 }  // namespace weft::link

@@ -27,7 +27,6 @@ constexpr FabricModule kModule{
 }  // namespace weft::link
 
 extern "C" __attribute__((visibility("default"))) const weft::link::FabricModule*
-weft_fabric_module(std::uint64_t contract) {
-    const bool same = contract == weft::link::fabric_contract(WEFT_FABRIC_BUILD);
-    return same ? &weft::link::kModule : nullptr;
+weft_fabric_module(std::uint64_t build) {
+    return build == WEFT_FABRIC_BUILD ? &weft::link::kModule : nullptr;
 }

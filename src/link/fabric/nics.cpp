@@ -76,10 +76,6 @@ bool are_in_one_subnet(const fi_info& one, const fi_info& other) {
     });
 }
 
-bool same_provider(const fi_info& one, const fi_info& other) {
-    return std::strcmp(one.fabric_attr->prov_name, other.fabric_attr->prov_name) == 0;
-}
-
 /// Returns true if a rank may use the NIC of `other` instead of `used` without WEFT_CARDS. Both
 /// must be PCI devices (kernel interfaces are not) of one fabric, with equal grants and address
 /// formats. IP addresses must be in one subnet.
@@ -146,7 +142,9 @@ void choose_nic(Found& found, const fi_info* list, const FabricOptions& options,
     const std::string name = found.info->domain_attr->name;
     std::erase_if(offers, [&](const auto& each) {
         const fi_info& info = *each.second.offer;
-        if (found.source.forced || !same_provider(*initial.offer, info)) return true;
+        if (found.source.forced ||
+            std::strcmp(initial.offer->fabric_attr->prov_name, info.fabric_attr->prov_name) != 0)
+            return true;
         return names.empty() ? !is_equivalent(initial, each.second) : !is_among(names, info);
     });
     offers[name] = initial;  // this offer is bound to found.source; its entry may be erased

@@ -5,8 +5,7 @@
 //          with several equally near NICs spread over them evenly. Every rank computes the NICs
 //          of all ranks of its host from the same facts, so they agree without communication.
 // Holds    NICs are sorted by name. Their number does not depend on the rank.
-// Next     discover.cpp, which finds the NICs among libfabric's offers; striped_port.hpp for puts
-//          that use several NICs.
+// Next     discover.cpp, which finds the NICs; striped_port.hpp for puts that use several NICs.
 #pragma once
 
 #include <sched.h>
@@ -19,7 +18,6 @@
 
 namespace weft::link {
 
-/// Ranks of this host.
 struct HostRanks {
     std::vector<cpu_set_t> processors;  ///< allowed for each rank; empty: this process is alone
     std::size_t position = 0;           ///< index of this rank in `processors`

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "link/fabric/notify.hpp"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -9,7 +11,6 @@
 #include "link/fabric/survey.hpp"
 
 namespace weft::link {
-
 namespace {
 
 const Promise& promise_of(Notify notify, const Profile& profile) {
@@ -22,36 +23,22 @@ const Promise& promise_of(Notify notify, const Profile& profile) {
 
 /// Names the attribute that the endpoint lacks for a strategy; empty: it lacks none.
 std::string missing_grant(Notify notify, const Grant& grant) {
-    switch (notify) {
-        case Notify::immediate:
-            if (grant.immediate_bytes < sizeof(std::uint32_t))
-                return fmt::format(
-                    "it grants {} bytes of remote completion data (cq_data_size), "
-                    "4 are needed",
-                    grant.immediate_bytes);
-            break;
-        case Notify::delivery:
-            if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
-            break;
-        case Notify::fence:
-            if (!grant.fence) return "it does not grant FI_FENCE";
-            if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
-            break;
-        case Notify::counter:
-            if (!grant.counters) return "it does not grant FI_RMA_EVENT";
-            if (!grant.delivery) return "it does not grant FI_DELIVERY_COMPLETE";
-            if (grant.provider_keys || grant.key_bytes < sizeof(std::uint64_t))
-                return "weft must choose a key of 8 bytes for each peer";
-            break;
-        case Notify::cells:
-        case Notify::ordered:
-            break;
-    }
+    const bool fence = notify == Notify::fence;
+    const bool counter = notify == Notify::counter;
+    if (notify == Notify::immediate && grant.immediate_bytes < sizeof(std::uint32_t))
+        return fmt::format(
+            "it grants {} bytes of remote completion data (cq_data_size), 4 are needed",
+            grant.immediate_bytes);
+    if (fence && !grant.fence) return "it does not grant FI_FENCE";
+    if (counter && !grant.counters) return "it does not grant FI_RMA_EVENT";
+    if ((fence || counter || notify == Notify::delivery) && !grant.delivery)
+        return "it does not grant FI_DELIVERY_COMPLETE";
+    if (counter && (grant.provider_keys || grant.key_bytes < sizeof(std::uint64_t)))
+        return "weft must choose a key of 8 bytes for each peer";
     return {};
 }
 
-/// Returns strategies for large payloads, best first: the profile's preference, then others.
-/// Counters are used only if forced.
+/// Returns strategies for large payloads, best first. Counters are used only if forced.
 std::vector<Notify> candidates(const Profile& profile) {
     std::vector<Notify> order(profile.preference.begin(), profile.preference.end());
     for (const Notify rest : {Notify::immediate, Notify::ordered, Notify::fence, Notify::delivery})
@@ -61,26 +48,16 @@ std::vector<Notify> candidates(const Profile& profile) {
     return order;
 }
 
-/// Returns the names of all promised strategies, for a user who forced another one.
-std::string promised_names(const Profile& profile, const Grant& grant) {
-    std::string names;
-    for (const Notify notify : kNotifies) {
-        if (!judge_notify(notify, profile, grant).promised) continue;
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", name_of(notify));
-    }
-    return names.empty() ? "none" : names;
-}
-
 base::Failure refusal(Notify forced, const Profile& profile, const Grant& grant) {
+    std::vector<std::string_view> promised;
+    for (const Notify notify : kNotifies)
+        if (judge_notify(notify, profile, grant).promised) promised.push_back(name_of(notify));
+    if (promised.empty()) promised.push_back("none");
     return base::fail(
         Status::unsupported,
         "WEFT_NOTIFY={}: provider \"{}\" does not promise that, because {}; it promises: {}",
         name_of(forced), profile.provider, judge_notify(forced, profile, grant).why,
-        promised_names(profile, grant));
-}
-
-const NotifyFinding& finding_of(const FabricSurvey& survey, Notify strategy) {
-    return *std::ranges::find(survey.strategies, strategy, &NotifyFinding::strategy);
+        fmt::join(promised, ", "));
 }
 
 }  // namespace
@@ -91,16 +68,16 @@ std::string to_text(NotifyPlan plan) {
                        name_of(plan.large));
 }
 
-Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant) {
+NotifyFinding judge_notify(Notify notify, const Profile& profile, const Grant& grant) {
     const Promise& promise = promise_of(notify, profile);
-    if (!promise.holds) return {false, std::string(promise.why)};
+    if (!promise.holds) return {notify, false, std::string(promise.why)};
     // A fence delays the flag until earlier puts are complete, and a counter is reused after the
     // completion of its puts. So completion must imply delivery.
     if ((notify == Notify::fence || notify == Notify::counter) && !profile.delivery.holds)
-        return {false, std::string(profile.delivery.why)};
+        return {notify, false, std::string(profile.delivery.why)};
     if (std::string missing = missing_grant(notify, grant); !missing.empty())
-        return {false, std::move(missing)};
-    return {true, std::string(promise.why)};
+        return {notify, false, std::move(missing)};
+    return {notify, true, std::string(promise.why)};
 }
 
 base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
@@ -136,10 +113,8 @@ base::RemoteCompletion choose_completion(const Profile& profile, const Grant& gr
 }
 
 void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<Notify> forced) {
-    for (const Notify strategy : kNotifies) {
-        Verdict verdict = judge_notify(strategy, profile, survey.grant);
-        survey.strategies.push_back({strategy, verdict.promised, std::move(verdict.why)});
-    }
+    for (const Notify strategy : kNotifies)
+        survey.strategies.push_back(judge_notify(strategy, profile, survey.grant));
     const auto plan = choose_notify(profile, survey.grant, forced);
     if (!plan) {
         survey.problem = plan.failure().text;
@@ -148,7 +123,7 @@ void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<
     survey.notify = *plan;
     const auto explain = [&](Notify strategy) {
         const std::string_view asked = forced == strategy ? "WEFT_NOTIFY asks for it, and " : "";
-        return fmt::format("{}{}", asked, finding_of(survey, strategy).why);
+        return fmt::format("{}{}", asked, judge_notify(strategy, profile, survey.grant).why);
     };
     survey.small_reason = explain(plan->small);
     survey.large_reason = explain(plan->large);

@@ -43,16 +43,17 @@ struct Profile;
 struct Grant;
 
 /// Decision whether a strategy may be used, with the reason.
-struct Verdict {
+struct NotifyFinding {
+    Notify strategy = Notify::immediate;
     bool promised = false;
     std::string why;  ///< clause after "because"
 };
-[[nodiscard]] Verdict judge_notify(Notify notify, const Profile& profile, const Grant& grant);
+[[nodiscard]] NotifyFinding judge_notify(Notify notify, const Profile& profile, const Grant& grant);
 
 /// Returns the forced strategy, or the first promised strategy in the profile's order. Fails if the
 /// forced strategy, or every strategy, is not promised.
-[[nodiscard]] base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
-                                                     std::optional<Notify> forced);
+base::Result<NotifyPlan> choose_notify(const Profile& profile, const Grant& grant,
+                                       std::optional<Notify> forced);
 
 /// Returns the method by which one-sided calls detect the delivery of their writes. It uses the
 /// guarantee of a forced strategy other than cells. Otherwise it uses the first promised guarantee

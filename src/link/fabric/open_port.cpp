@@ -62,29 +62,23 @@ std::string late_settings(const Found& found, const FabricOptions& options) {
     return settings;
 }
 
-/// Enables an endpoint that is a file. Chooses the file's name, because the provider's choice has
-/// only the process id. Checks the free space, because SIGBUS would end the process if the folder
-/// is full.
+/// Enables an endpoint that is a file. Chooses its name, because the provider's has only the
+/// process id. Checks the free space, because a full folder would end the process by SIGBUS.
 base::Result<void> enable_with_file(Endpoint& endpoint, const EndpointFile& file,
                                     const FabricOptions& options, std::string_view provider) {
-    if (options.wait_for_ranks) {
-        if (auto waited = options.wait_for_ranks(); !waited) return waited;
-    }
+    if (options.wait_for_ranks) WEFT_TRY(options.wait_for_ranks());
     const base::SharedFolder folder;
     folder.remove_unused();
-    if (folder.free_bytes() < file.bytes) {
+    if (folder.free_bytes() < file.bytes)
         return base::fail(Status::memory,
                           "/dev/shm has room for {} bytes, and an endpoint of provider \"{}\" "
                           "needs {}: make /dev/shm larger, or set another WEFT_PROVIDER",
                           folder.free_bytes(), provider, file.bytes);
-    }
-    auto reserved = base::SharedFile::reserve(options.processes);
-    if (!reserved) return reserved.failure();
-    endpoint.file = *std::move(reserved);
+    endpoint.file = WEFT_TRY(base::SharedFile::reserve(options.processes));
     std::string name = fmt::format("{}{}", file.prefix, endpoint.file.name());
-    const int code = fi_setname(&endpoint.handle->fid, name.data(), name.size() + 1);
-    if (code != 0) return endpoint.failure("fi_setname", code);
-    if (auto enabled = endpoint.enable(); !enabled) return enabled;
+    WEFT_TRY(endpoint.check("fi_setname",
+                            fi_setname(&endpoint.handle->fid, name.data(), name.size() + 1)));
+    WEFT_TRY(endpoint.enable());
     return endpoint.file.adopt();
 }
 
@@ -99,17 +93,15 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
                                               const FabricOptions& options, const Found& found) {
     WEFT_CHECK(options.rank >= 0 && options.rank < options.size, options.rank, options.size);
     WEFT_CHECK(memory.base != nullptr && memory.bytes > 0, memory.bytes);
-    if (options.puts_in_flight == 0 || options.puts_in_flight_per_peer == 0) {
+    if (options.puts_in_flight == 0 || options.puts_in_flight_per_peer == 0)
         return base::fail(Status::argument,
                           "puts in flight: {} in all and {} per peer; at least 1 is expected",
                           options.puts_in_flight, options.puts_in_flight_per_peer);
-    }
     Profile named = found.profile;  // the default profile names no provider
     named.provider = found.info->fabric_attr->prov_name;
-    const auto notify = choose_notify(named, found.grant, options.notify);
-    if (!notify) return notify.failure();
+    const NotifyPlan notify = WEFT_TRY(choose_notify(named, found.grant, options.notify));
     FabricFacts facts =
-        make_facts(found, *notify, choose_completion(named, found.grant, options.notify));
+        make_facts(found, notify, choose_completion(named, found.grant, options.notify));
     facts.late_settings = late_settings(found, options);
 
     Endpoint endpoint;
@@ -136,23 +128,20 @@ base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
         std::make_unique<Port>(memory, options, found, std::move(facts), std::move(endpoint));
     const std::size_t receives =
         std::max<std::size_t>(std::min(arrivals, found.info->rx_attr->size), 1);
-    auto started = port->start(found.grant.consumes_receives ? receives : 0);
-    if (!started) return started.failure();
+    WEFT_TRY(port->start(found.grant.consumes_receives ? receives : 0));
     return port;
 }
 
 namespace {
 
-/// Returns true if long puts may use several NICs: the strategies of this port need no order among
-/// writes (striped_port.hpp).
+/// Returns true if long puts may use several NICs: this port needs no order among writes.
 bool may_stripe(const Found& found, const FabricFacts& facts) {
     return found.profile.several_cards && !found.other_nics.empty() &&
            (facts.notify.large == Notify::immediate || facts.notify.large == Notify::delivery) &&
            facts.remote.completion != base::RemoteCompletion::ordered;
 }
 
-/// Opens a port on the NIC of found.info. If this host has other NICs, a failure names the variable
-/// that selects them.
+/// Opens a port on the NIC of found.info. A failure names the variable that selects other NICs.
 base::Result<std::unique_ptr<Port>> open_on_nic(const FabricMemory& memory,
                                                 const FabricOptions& options, const Found& found) {
     auto port = open_port(memory, options, found);
@@ -165,20 +154,16 @@ base::Result<std::unique_ptr<Port>> open_on_nic(const FabricMemory& memory,
 
 base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memory,
                                                        const FabricOptions& options, Found found) {
-    auto port = open_on_nic(memory, options, found);
-    if (!port) return port.failure();
-    if (!may_stripe(found, (*port)->facts()))
-        return std::unique_ptr<FabricPort>(std::move(port).value());
     std::vector<std::unique_ptr<Port>> rails;
-    rails.push_back(std::move(port).value());
+    rails.push_back(WEFT_TRY(open_on_nic(memory, options, found)));
+    if (!may_stripe(found, rails.front()->facts()))
+        return std::unique_ptr<FabricPort>(std::move(rails.front()));
     for (Info& nic : found.other_nics) {
         if (rails.size() == kNicsMax) break;
         found.info = std::move(nic);
         FabricMemory rail_memory = memory;  // each rail has its own keys
         rail_memory.section_keys += rails.size() * kSectionsMax * sizeof(std::uint64_t);
-        auto rail = open_on_nic(rail_memory, options, found);
-        if (!rail) return rail.failure();
-        rails.push_back(std::move(rail).value());
+        rails.push_back(WEFT_TRY(open_on_nic(rail_memory, options, found)));
     }
     const std::size_t piece =
         options.piece_bytes != 0 ? options.piece_bytes : piece_bytes(found.profile.cost);
@@ -189,9 +174,7 @@ base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memor
 
 base::Result<std::unique_ptr<FabricPort>> open_port(const FabricMemory& memory,
                                                     const FabricOptions& options) {
-    auto found = discover(options);
-    if (!found) return found.failure();
-    return open_on_nics(memory, options, *std::move(found));
+    return open_on_nics(memory, options, WEFT_TRY(discover(options)));
 }
 
 }  // namespace weft::link

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // peers.hpp - addresses of a port's peers, and the keys of their memory.
 //
-// Holds    After construction, only the first use of a peer, and of a section after its first one,
-//          allocates.
+// Holds    After construction, only the first use of a peer, and of a later section, allocates.
 #pragma once
 
 #include <rdma/fi_errno.h>
@@ -15,8 +14,8 @@
 #include "base/check.hpp"
 #include "link/fabric/card.hpp"
 #include "link/fabric/endpoint.hpp"
+#include "link/fabric/keys.hpp"
 #include "link/fabric/regions.hpp"
-#include "link/fabric/seals.hpp"
 
 namespace weft::link {
 
@@ -86,8 +85,7 @@ class Peers {
         peer.warm = false;
         peer.known = true;
     }
-    /// Resolves the peer's address. Returns false if this fails or has failed before; `failure`
-    /// keeps the first failure.
+    /// Resolves the peer's address. Returns false after a failure; `failure` keeps the first one.
     [[nodiscard]] bool resolve(RemotePort& peer, Rank rank,
                                std::optional<base::Failure>& failure) noexcept {
         if (failure && !peer.known) return false;
@@ -109,9 +107,8 @@ class Peers {
     }
 
     /// Returns the target of an offset in a region or, if `region` is nullptr, in the peer's
-    /// segment. Returns nullopt while the key of the section is being read, or if the peer has not
-    /// registered the section yet. `post_read` posts a read of the key from the peer's first
-    /// section, and returns true if it is posted.
+    /// segment. Returns nullopt while the section's key is unknown; see SectionKeys::find().
+    /// `post_read(target, read)` posts a read of the key, and returns true if it is posted.
     template <class PostRead>
     [[nodiscard]] std::optional<RemoteTarget> target_of(RemotePort& peer, Rank rank,
                                                         const RemoteRegion* region,

@@ -43,20 +43,17 @@ base::Result<void> Port::start(std::size_t receives) {
         check_receives(receives_.post_missing(*endpoint_.handle));
         if (failures_.port) return *failures_.port;
     }
-    if (auto done = regions_.open(facts_.remote.reads && facts_.counters == 0); !done) return done;
-    if (facts_.counters != 0) {
-        auto done = regions_.open_counters(rank_, peers_.size(), facts_.counters);
-        if (!done) return done;
-    }
+    WEFT_TRY(regions_.open(facts_.remote.reads && facts_.counters == 0));
+    if (facts_.counters != 0)
+        WEFT_TRY(regions_.open_counters(rank_, peers_.size(), facts_.counters));
     facts_.registered_bytes = regions_.registered_bytes();
-    const auto name = endpoint_.name();
-    if (!name) return name.failure();
+    const auto name = WEFT_TRY(endpoint_.name());
     const PortCard card{.provider = provider_hash(facts_.provider),
                         .notify = notify_code(facts_.notify),
                         .memory = regions_.memory_view(),
                         .landing = regions_.landing_view(),
-                        .endpoint = *name,
-                        .section_keys = static_cast<std::uint32_t>(regions_.section_keys())};
+                        .endpoint = name,
+                        .section_keys = regions_.section_keys()};
     seals_.set_own(card.landing.key);
     card_ = encode_card(card);
     return {};
@@ -67,9 +64,8 @@ Port::~Port() {
     // limited. Closing the endpoint cancels incomplete transfers.
     const auto deadline = std::chrono::steady_clock::now() + kDrainLimit;
     std::array<std::uint64_t, kBatch> ignored{};
-    while (in_flight() > 0 && failure() == nullptr && std::chrono::steady_clock::now() < deadline) {
+    while (in_flight() > 0 && failure() == nullptr && std::chrono::steady_clock::now() < deadline)
         static_cast<void>(poll(ignored));
-    }
 }
 
 // --- peers ---------------------------------------------------------------------------------------
@@ -183,8 +179,7 @@ base::Post Port::put_flagged(RemotePort& peer, const RemoteTarget& target,
                : base::Post::again;
 }
 
-/// Returns a write without data. If the provider requires data, the write sends one byte to the
-/// peer's landing.
+/// Returns a write without data or, if the provider requires data, of one byte to the landing.
 RdmaWrite Port::empty_write(const RemotePort& peer, std::uint64_t flags,
                             std::uint64_t immediate) const noexcept {
     return {.source = regions_.landing(),
@@ -259,8 +254,7 @@ base::Post Port::post(RemotePort& peer, Rank rank, const RdmaWrite& write) noexc
     return base::Post::posted;
 }
 
-/// Posts a write with the next transfer of the pool. Returns the transfer, or nullptr if libfabric
-/// refuses the write.
+/// Posts a write with the next transfer of the pool. Returns nullptr if libfabric refuses it.
 Transfer* Port::post_message(RemotePort& peer, Rank rank, fi_msg_rma& message, std::uint64_t flags,
                              std::size_t bytes, std::uint32_t* pending) noexcept {
     message.addr = peer.address;
@@ -288,7 +282,7 @@ base::Post Port::record_post(ssize_t code, std::size_t bytes, Rank rank, bool re
     if (code != -FI_EAGAIN) {
         const auto what = fmt::format("{} of {} bytes {} rank {}", reads ? "read" : "write", bytes,
                                       reads ? "from" : "to", rank);
-        failures_.store(rank, {Status::peer, endpoint_.failure(what, static_cast<int>(code)).text});
+        failures_.store(rank, {Status::peer, endpoint_.failure(what, code).text});
     }
     return base::Post::again;
 }
@@ -393,8 +387,7 @@ std::size_t Port::poll(std::span<std::uint64_t> immediates) noexcept {
     return arrived;
 }
 
-/// Ends completed transfers of this rank, and stores immediates of peers. Returns the number of
-/// immediates.
+/// Ends completed transfers, and stores immediates of peers. Returns the number of immediates.
 std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
                                  std::span<std::uint64_t> immediates) noexcept {
     std::size_t arrived = 0;
@@ -421,8 +414,7 @@ std::size_t Port::handle_entries(std::span<const fi_cq_data_entry> entries,
 /// Stores the failure that fi_cq_read() has reported with `code`. A failed transfer stays in flight
 /// for its caller until lose() or cancel(), because its data is neither delivered nor read.
 void Port::handle_error(ssize_t code) noexcept {
-    if (code != -FI_EAVAIL)
-        return failures_.store(endpoint_.failure("fi_cq_read", static_cast<int>(code)));
+    if (code != -FI_EAVAIL) return failures_.store(endpoint_.failure("fi_cq_read", code));
     const auto failed = endpoint_.read_error();
     if (!failed) return failures_.store(failed.failure());
     if (failed->text.empty()) return;

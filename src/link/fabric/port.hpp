@@ -23,6 +23,7 @@
 
 #include <rdma/fi_rma.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,14 +32,38 @@
 #include "link/fabric/discover.hpp"
 #include "link/fabric/endpoint.hpp"
 #include "link/fabric/fabric.hpp"
-#include "link/fabric/keys.hpp"
 #include "link/fabric/peers.hpp"
-#include "link/fabric/port_failures.hpp"
 #include "link/fabric/regions.hpp"
-#include "link/fabric/seals.hpp"
 #include "link/fabric/transfers.hpp"
 
 namespace weft::link {
+
+/// The first failure of a port, and the first failure of transfers with each peer.
+struct PortFailures {
+    static constexpr Rank kUnknownPeer = -1;
+
+    void store(base::Failure failure) noexcept {
+        if (!port) port = std::move(failure);
+    }
+    void store(Rank peer, base::Failure failure) noexcept {
+        transfers.try_emplace(peer, std::move(failure));
+    }
+    /// Drops the failure of a lost peer. Also drops the failure of an unknown peer, because
+    /// providers report closed connections without the peer. If another peer is the cause, the next
+    /// transfer with that peer fails again.
+    void drop(Rank peer) noexcept {
+        transfers.erase(peer);
+        transfers.erase(kUnknownPeer);
+    }
+    /// Returns the failure to report, or nullptr.
+    [[nodiscard]] const base::Failure* first() const noexcept {
+        if (port || transfers.empty()) return port ? &*port : nullptr;
+        return &transfers.begin()->second;
+    }
+
+    std::optional<base::Failure> port;
+    std::map<Rank, base::Failure> transfers;
+};
 
 class Port final : public FabricPort {
   public:
@@ -49,25 +74,24 @@ class Port final : public FabricPort {
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    /// Registers the memory and makes the card. receives: number of receives to post if immediates
-    /// consume them, else 0.
-    [[nodiscard]] base::Result<void> start(std::size_t receives);
+    /// Registers the memory and makes the card. receives: 0 unless immediates consume receives.
+    base::Result<void> start(std::size_t receives);
 
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
     [[nodiscard]] std::span<const std::byte> address() const override { return card_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
     void forget_file() noexcept override { endpoint_.file.remove(); }
-    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
+    base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
     [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept override {
         return regions_.bytes_to_section_end(offset);
     }
     [[nodiscard]] bool warm(Rank rank) noexcept override;
-    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override {
+    base::Result<RemoteRegion> expose(std::span<std::byte> memory) override {
         return expose_as(memory, {});
     }
     /// Registers memory, with a key that another port has chosen if `key` is given.
-    [[nodiscard]] base::Result<RemoteRegion> expose_as(std::span<std::byte> memory,
-                                                       std::optional<std::uint64_t> key);
+    base::Result<RemoteRegion> expose_as(std::span<std::byte> memory,
+                                         std::optional<std::uint64_t> key);
     void unexpose(const RemoteRegion& region) noexcept override { regions_.unexpose(region); }
     [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept override {
@@ -132,7 +156,7 @@ class Port final : public FabricPort {
                                std::span<std::uint64_t> immediates) noexcept;
     void handle_error(ssize_t code) noexcept;
     void check_receives(ssize_t code) noexcept {
-        if (code != 0) failures_.store(endpoint_.failure("fi_recv", static_cast<int>(code)));
+        if (code != 0) failures_.store(endpoint_.failure("fi_recv", code));
     }
 
     FabricFacts facts_;
@@ -155,8 +179,7 @@ class Port final : public FabricPort {
 };
 
 /// Opens a port on the endpoint that discover() has selected.
-[[nodiscard]] base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
-                                                            const FabricOptions& options,
-                                                            const Found& found);
+base::Result<std::unique_ptr<Port>> open_port(const FabricMemory& memory,
+                                              const FabricOptions& options, const Found& found);
 
 }  // namespace weft::link

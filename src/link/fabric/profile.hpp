@@ -5,7 +5,7 @@
 //          the rest: facts from a provider's sources, its manual, or measurements. Each default is
 //          the safe value, so a provider without a profile works with the default profile.
 // Holds    Plain data: can be read without libfabric.
-// Next     providers/README.md for adding a provider; grant.hpp for attributes read at run time.
+// Next     providers/README.md for adding a provider; grant.cpp for attributes read at run time.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace weft::link {
 
-/// Attributes of an accepted offer of libfabric (grant.hpp) that weft uses, as plain values.
+/// Attributes of an accepted offer of libfabric (grant.cpp) that weft uses, as plain values.
 struct Grant {
     bool virtual_addresses = false;      ///< FI_MR_VIRT_ADDR: peers use addresses, not offsets
     bool provider_keys = false;          ///< FI_MR_PROV_KEY: the provider chooses the key
@@ -91,20 +91,17 @@ struct EndpointFile {
 };
 
 struct Profile {
-    /// Name of the provider in libfabric. Empty: any provider.
-    std::string_view provider;
+    std::string_view provider;  ///< name in libfabric; empty: any provider
     /// Software and hardware that the provider needs, for messages.
     std::string_view needs = "libfabric with that provider, and its hardware";
-    /// Conditions to check first if a job does not start or is slow. Empty: none known.
-    std::string_view check = {};
+    std::string_view check = {};  ///< conditions to check first if a job does not start or is slow
 
-    // --- Notify strategies. A promise also needs the granted attributes (grant.hpp): four bytes
+    // --- Notify strategies. A promise also needs the granted attributes (grant.cpp): four bytes
     // --- for immediates, the capability for a fence, the operation flag for delivery.
 
     /// A target that sees the upper half of an aligned 8-byte word also sees the lower half. True
     /// if words are stored whole, or bytes are stored in ascending order.
     Promise cells{false, "it is not known whether its writes store aligned 8-byte words whole"};
-    /// Remote completion data works.
     Promise immediate{true,
                       "libfabric reports remote completion data after the data of its own transfer "
                       "(fi_cq(3))"};
@@ -124,16 +121,14 @@ struct Profile {
     /// Preferred strategies for payloads that do not fit a cell, best first. Other promised
     /// strategies follow, with immediates first.
     std::span<const base::Notify> preference = {};
-    /// Small payloads use the strategy `cells`, if it is promised.
-    bool prefers_cells = false;
+    bool prefers_cells = false;  ///< small payloads use the strategy `cells`, if it is promised
 
     // --- One-sided calls
 
     /// A single put of an aligned word of up to 8 bytes is never seen in part. If false, words are
     /// sent in requests, and the target stores them.
     bool whole_words = false;
-    /// Remote reads work. If false, the target puts the requested data.
-    bool reads = true;
+    bool reads = true;  ///< remote reads work; if false, the target puts the requested data
 
     // --- Registration keys
 
@@ -143,24 +138,19 @@ struct Profile {
 
     // --- Requested capabilities
 
-    /// Ordered writes should be requested. This is free on some fabrics, and disables the fast
-    /// path on others.
+    /// Ordered writes should be requested: free on some fabrics, off the fast path on others.
     bool asks_write_order = false;
     /// The fence capability should be requested. This may also disable the fast path.
     bool asks_fence = false;
 
     // --- Behaviour
 
-    /// Data is delivered only while the target polls.
-    bool target_must_progress = true;
-    /// A put may carry an immediate without data. If false, it writes a reserved word.
-    bool writes_empty = false;
-    /// One write may have two targets, if granted. Then a put whose payload does not fit a cell
-    /// also writes its flag.
+    bool target_must_progress = true;  ///< data is delivered only while the target polls
+    bool writes_empty = false;  ///< puts may have an immediate without data, not a reserved word
+    /// One write may have two targets, if granted: a large payload, and the flag.
     bool writes_two_places = false;
     /// Largest size of sources that a put with a flag copies at once, so that the sender need not
-    /// wait for its completion. If reading a completion is a system call, it takes longer than a
-    /// short copy.
+    /// wait for its completion. A completion that needs a system call takes longer than a copy.
     std::size_t copied_bytes = 0;
     /// Bytes of a put after which its sender polls before it sends more. If both ranks share
     /// caches, data in flight should stay in the caches. 0: no limit.
@@ -169,15 +159,11 @@ struct Profile {
     /// if an error of such a put, after the peer's death, is harmless. After kUnsignaledPuts of
     /// them, a put has a completion anyway, which limits the puts in flight.
     bool unsignaled_small_puts = false;
-    /// Posts with FI_MORE are passed to the NIC in one access instead of one for each.
-    bool batches_posts = false;
-    /// A rank may open an endpoint on each NIC of its host. If false, a process can open one NIC
-    /// only, or the provider itself uses several.
+    bool batches_posts = false;  ///< posts with FI_MORE are passed to the NIC in one access
+    /// A rank may open an endpoint on each NIC; false: only on one, or the provider uses several.
     bool several_cards = false;
-    /// The provider reaches only ranks of the same host.
-    bool one_host = false;
-    /// Largest number of ranks that the provider can address. 0: no known limit.
-    std::size_t ranks_max = 0;
+    bool one_host = false;      ///< the provider reaches only ranks of the same host
+    std::size_t ranks_max = 0;  ///< most ranks that the provider can address; 0: no known limit
     /// File of the endpoint in shared memory, if it has one. weft names, reserves and removes it.
     EndpointFile endpoint_file = {};
 
@@ -185,9 +171,7 @@ struct Profile {
     /// the network yet (weft info --provider). Jobs use the actual attributes. Empty: unknown.
     Grant declared = {};
     std::string_view declared_by = {};
-    /// Known errors of the provider, and their effects on a job.
-    std::span<const KnownBug> bugs = {};
-
+    std::span<const KnownBug> bugs = {};  ///< known errors, and their effects on a job
     /// Cost of a put, from half a round trip of 8 bytes, the rate of puts, and the bandwidth.
     ProfiledCost cost = {};
 

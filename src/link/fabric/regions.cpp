@@ -9,24 +9,19 @@
 #include "link/fabric/keys.hpp"
 
 namespace weft::link {
-namespace {
 
 /// Largest job with counters: each counter of each peer needs a registration of the memory.
 constexpr std::size_t kRanksWithCounters = 256;
 
-}  // namespace
-
 base::Result<void> Regions::open(bool divided) {
     const std::size_t sources = registers_sources() ? kSources : 0;
-    if (auto drawn = draw_keys(kFirstSourceKey + sources); !drawn) return drawn;
+    WEFT_TRY(draw_keys(kFirstSourceKey + sources));
     make_sections(divided);
     // Exposed memory uses the unused keys of sections first, because small keys are fast.
     for (std::size_t key = kFirstSectionKey + sections_.size(); key < kFirstSourceKey; ++key)
         free_keys_.push_back(key);
-    if (auto done = register_section(0); !done) return done;
-    auto landing = register_region(landing_, FI_REMOTE_WRITE, kLandingKey);
-    if (!landing) return landing.failure();
-    landing_region_ = std::move(landing).value();
+    WEFT_TRY(register_section(0));
+    landing_region_ = WEFT_TRY(register_region(landing_, FI_REMOTE_WRITE, kLandingKey));
     if (!registers_sources()) return {};
     sources_.resize(sources);
     for (std::size_t source = sources; source-- > 0;) free_sources_.push_back(source);
@@ -38,10 +33,8 @@ base::Result<void> Regions::register_buffers() {
     if (buffers_ == nullptr)
         return base::fail(Status::memory, "no memory for staging puts ({} bytes)",
                           kBuffers * kBufferBytes);
-    auto region =
-        register_region({buffers_.get(), kBuffers * kBufferBytes}, FI_READ | FI_WRITE, kBuffersKey);
-    if (!region) return region.failure();
-    buffers_region_ = std::move(region).value();
+    buffers_region_ = WEFT_TRY(register_region({buffers_.get(), kBuffers * kBufferBytes},
+                                               FI_READ | FI_WRITE, kBuffersKey));
     registered_bytes_ += kBuffers * kBufferBytes;
     free_buffers_.reserve(kBuffers);
     for (std::size_t buffer = kBuffers; buffer-- > 0;)
@@ -50,10 +43,8 @@ base::Result<void> Regions::register_buffers() {
 }
 
 base::Result<void> Regions::draw_keys(std::size_t count) {
-    auto keys =
-        link::draw_keys(count, grant_.provider_keys ? 0 : grant_.key_bytes, small_keys_, keys_);
-    if (!keys) return keys.failure();
-    keys_ = std::move(keys).value();
+    const std::size_t key_bytes = grant_.provider_keys ? 0 : grant_.key_bytes;
+    keys_ = WEFT_TRY(link::draw_keys(count, key_bytes, small_keys_, keys_));
     return {};
 }
 
@@ -66,23 +57,20 @@ void Regions::make_sections(bool divided) {
     for (std::size_t number = 0; number < starts.size(); ++number) {
         const std::uint64_t end = number + 1 < starts.size() ? starts[number + 1] : memory_.bytes;
         WEFT_CHECK(starts[number] < end, number, starts[number], end);
-        sections_[number].offset = starts[number];
-        sections_[number].bytes = end - starts[number];
+        sections_[number] = {.offset = starts[number], .bytes = end - starts[number]};
     }
 }
 
 /// Registers a section and stores its key in the table, so that peers may write to the section.
 base::Result<void> Regions::register_section(std::size_t number) {
     Section& section = sections_[number];
-    auto region = register_region({memory_.base + section.offset, section.bytes},
-                                  FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE,
-                                  kFirstSectionKey + number);
-    if (!region) return region.failure();
-    section.region = std::move(region).value();
+    section.region = WEFT_TRY(register_region({memory_.base + section.offset, section.bytes},
+                                              FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE,
+                                              kFirstSectionKey + number));
     registered_bytes_ += section.bytes;
-    const std::uint64_t key = fi_mr_key(section.region.get());
     if (sections_.size() == 1) return {};
     auto* const table = reinterpret_cast<std::uint64_t*>(memory_.base + memory_.section_keys);
+    const std::uint64_t key = fi_mr_key(section.region.get());
     std::atomic_ref(table[number]).store(key + 1, std::memory_order_release);
     return {};
 }
@@ -99,10 +87,8 @@ base::Result<void> Regions::open_counters(Rank rank, std::size_t ranks, std::uin
         const std::size_t peer = number / counters;
         counters_.emplace_back();
         if (peer == static_cast<std::size_t>(rank)) continue;
-        auto counter = endpoint_.open_counter({memory_.base, memory_.bytes},
-                                              counted_key(key, peer, number % counters));
-        if (!counter) return counter.failure();
-        counters_.back() = std::move(counter).value();
+        counters_.back() = WEFT_TRY(endpoint_.open_counter(
+            {memory_.base, memory_.bytes}, counted_key(key, peer, number % counters)));
     }
     return {};
 }
@@ -121,8 +107,7 @@ base::Result<void> Regions::use_memory(std::uint64_t offset, std::uint64_t bytes
     if (bytes == 0) return {};
     for (std::size_t number = section_of(offset); number < sections_.size(); ++number) {
         if (sections_[number].offset >= offset + bytes) break;
-        if (sections_[number].region != nullptr) continue;
-        if (auto done = register_section(number); !done) return done;
+        if (sections_[number].region == nullptr) WEFT_TRY(register_section(number));
     }
     return {};
 }
@@ -140,14 +125,13 @@ RemoteRegion Regions::remote_view(std::span<const std::byte> memory, fid_mr& han
 base::Result<RemoteRegion> Regions::expose(std::span<std::byte> memory,
                                            std::optional<std::uint64_t> key) {
     if (!key && free_keys_.empty()) {
-        if (auto drawn = draw_keys(keys_.size() + 1); !drawn) return drawn.failure();
+        WEFT_TRY(draw_keys(keys_.size() + 1));
         free_keys_.push_back(keys_.size() - 1);
     }
-    auto handle = endpoint_.register_memory(memory, FI_REMOTE_READ | FI_REMOTE_WRITE,
-                                            key ? *key : keys_[free_keys_.back()]);
-    if (!handle) return handle.failure();
-    const RemoteRegion region = remote_view(memory, **handle);
-    exposed_.push_back({std::move(handle).value(), {}});
+    auto handle = WEFT_TRY(endpoint_.register_memory(memory, FI_REMOTE_READ | FI_REMOTE_WRITE,
+                                                     key ? *key : keys_[free_keys_.back()]));
+    const RemoteRegion region = remote_view(memory, *handle);
+    exposed_.push_back({std::move(handle), {}});
     if (key) return region;
     exposed_.back().key = free_keys_.back();
     free_keys_.pop_back();

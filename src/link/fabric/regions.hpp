@@ -11,8 +11,7 @@
 //          read them again (fi_cq(3)). This class caches no registrations; some providers do.
 // Holds    A key in the table belongs to a registered section, and does not change. After
 //          open(), only registrations allocate.
-// Next     docs/decisions/0019-symmetric-memory.md for the reason; run/job/layout.hpp for the
-//          starts of sections.
+// Next     docs/decisions/0019-symmetric-memory.md; run/job/layout.hpp for the starts of sections.
 #pragma once
 
 #include <cstddef>
@@ -75,17 +74,15 @@ class Regions {
 
     /// Registers the first section, the landing and, if sources must be registered, the buffers.
     /// divided: peers can read the keys of sections, so the memory may have several sections.
-    [[nodiscard]] base::Result<void> open(bool divided);
+    base::Result<void> open(bool divided);
     /// Opens `counters` counters for each peer. A peer's writes select a counter by its key.
-    [[nodiscard]] base::Result<void> open_counters(Rank rank, std::size_t ranks,
-                                                   std::uint32_t counters);
+    base::Result<void> open_counters(Rank rank, std::size_t ranks, std::uint32_t counters);
     void close() noexcept;
 
-    /// Returns the whole memory with the key of its first section.
+    // See PortCard::memory and PortCard::landing.
     [[nodiscard]] RemoteRegion memory_view() const {
         return remote_view({memory_.base, memory_.bytes}, *sections_.front().region);
     }
-    /// Returns the target of peers' puts without data. No rank reads this memory.
     [[nodiscard]] RemoteRegion landing_view() const {
         return remote_view(landing_, *landing_region_);
     }
@@ -93,21 +90,19 @@ class Regions {
     [[nodiscard]] std::uint64_t registered_bytes() const noexcept { return registered_bytes_; }
 
     /// Registers the unregistered sections of this part of the memory.
-    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes);
+    base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes);
     [[nodiscard]] std::span<const Section> sections() const noexcept { return sections_; }
-    /// Returns the number of the section that contains an offset.
     [[nodiscard]] std::size_t section_of(std::uint64_t offset) const noexcept {
         return offset < sections_.front().bytes ? 0 : later_section_of(offset);
     }
-    /// Returns the bytes from an offset to the end of its section.
     [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept {
         const Section& section = sections_[section_of(offset)];
         return section.offset + section.bytes - offset;
     }
     [[nodiscard]] std::uint64_t section_keys() const noexcept { return memory_.section_keys; }
     // See FabricPort. key: registration key to use, which other Regions have chosen.
-    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory,
-                                                    std::optional<std::uint64_t> key = {});
+    base::Result<RemoteRegion> expose(std::span<std::byte> memory,
+                                      std::optional<std::uint64_t> key = {});
     void unexpose(const RemoteRegion& region) noexcept;
     [[nodiscard]] std::uint64_t landed(Rank peer, std::uint32_t counter) noexcept;
 
@@ -138,7 +133,7 @@ class Regions {
     static constexpr std::size_t kNoSource = ~std::size_t{0};
 
   private:
-    static constexpr std::size_t kBuffers = 32;  ///< number of staging buffers
+    static constexpr std::size_t kBuffers = 32;
     static constexpr std::size_t kSources = 64;  ///< largest number of registered sources
     // Indices in keys_ of the keys for each purpose.
     enum Key : std::size_t { kLandingKey, kBuffersKey, kFirstSectionKey };
@@ -153,14 +148,14 @@ class Regions {
         void operator()(std::byte* memory) const noexcept { std::free(memory); }
     };
 
-    [[nodiscard]] base::Result<void> draw_keys(std::size_t count);
-    [[nodiscard]] base::Result<Fid<fid_mr>> register_region(std::span<std::byte> memory,
-                                                            std::uint64_t access, std::size_t key) {
+    base::Result<void> draw_keys(std::size_t count);
+    base::Result<Fid<fid_mr>> register_region(std::span<std::byte> memory, std::uint64_t access,
+                                              std::size_t key) {
         return endpoint_.register_memory(memory, access, keys_[key]);
     }
     void make_sections(bool divided);
-    [[nodiscard]] base::Result<void> register_section(std::size_t number);
-    [[nodiscard]] base::Result<void> register_buffers();
+    base::Result<void> register_section(std::size_t number);
+    base::Result<void> register_buffers();
     [[nodiscard]] std::size_t later_section_of(std::uint64_t offset) const noexcept;
     [[nodiscard]] RemoteRegion remote_view(std::span<const std::byte> memory, fid_mr& handle) const;
 
@@ -175,8 +170,7 @@ class Regions {
     std::unique_ptr<std::byte[], FreeDeleter> buffers_;
     std::vector<std::byte*> free_buffers_;
     std::vector<std::size_t> free_sources_;
-    alignas(64) std::byte landing_[64] = {};  ///< see landing_view()
-
+    alignas(64) std::byte landing_[64] = {};
     std::vector<Section> sections_;
     std::vector<WriteCounter> counters_;  ///< counters_of_peer_ counters for each peer, by peer
     Fid<fid_mr> landing_region_;

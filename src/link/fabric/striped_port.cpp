@@ -2,7 +2,6 @@
 #include "link/fabric/striped_port.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace weft::link {
 
@@ -108,9 +107,9 @@ std::size_t StripedPort::poll(std::span<std::uint64_t> immediates) noexcept {
 }
 
 std::uint64_t StripedPort::writes() const noexcept {
-    return std::accumulate(
-        rails_.begin(), rails_.end(), std::uint64_t{0},
-        [](std::uint64_t sum, const auto& rail) { return sum + rail->writes(); });
+    std::uint64_t sum = 0;
+    for (const auto& rail : rails_) sum += rail->writes();
+    return sum;
 }
 
 void StripedPort::lose(Rank peer) noexcept {
@@ -122,9 +121,9 @@ void StripedPort::cancel() noexcept {
 }
 
 std::size_t StripedPort::in_flight() const noexcept {
-    return std::accumulate(
-        rails_.begin(), rails_.end(), std::size_t{0},
-        [](std::size_t sum, const auto& rail) { return sum + rail->in_flight(); });
+    std::size_t sum = 0;
+    for (const auto& rail : rails_) sum += rail->in_flight();
+    return sum;
 }
 
 const base::Failure* StripedPort::failure() const noexcept {

@@ -34,12 +34,12 @@ class StripedPort final : public FabricPort {
     [[nodiscard]] const FabricFacts& facts() const override { return facts_; }
     [[nodiscard]] std::span<const std::byte> address() const override { return cards_; }
     void set_peer(Rank rank, std::span<const std::byte> address) override;
-    [[nodiscard]] base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
+    base::Result<void> use_memory(std::uint64_t offset, std::uint64_t bytes) override;
     [[nodiscard]] std::uint64_t bytes_to_section_end(std::uint64_t offset) const noexcept override {
         return rails_.front()->bytes_to_section_end(offset);
     }
     [[nodiscard]] bool warm(Rank peer) noexcept override;
-    [[nodiscard]] base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
+    base::Result<RemoteRegion> expose(std::span<std::byte> memory) override;
     void unexpose(const RemoteRegion& region) noexcept override;
     [[nodiscard]] base::Post try_put(const base::Put& put) noexcept override;
     [[nodiscard]] base::Post try_read(const base::Read& read) noexcept override;
@@ -63,8 +63,7 @@ class StripedPort final : public FabricPort {
 };
 
 /// Opens a port on the NIC of `found`. Uses its other NICs, too, if long puts may use them.
-[[nodiscard]] base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memory,
-                                                                     const FabricOptions& options,
-                                                                     Found found);
+base::Result<std::unique_ptr<FabricPort>> open_on_nics(const FabricMemory& memory,
+                                                       const FabricOptions& options, Found found);
 
 }  // namespace weft::link

@@ -24,12 +24,6 @@ struct ProviderFinding {
     std::string why;  ///< reason why the provider is chosen or not
 };
 
-struct NotifyFinding {
-    Notify strategy = Notify::immediate;
-    bool promised = false;
-    std::string why;  ///< reason why the strategy is promised or not
-};
-
 struct FabricSurvey {
     std::string version;                     ///< version of libfabric
     std::vector<ProviderFinding> providers;  ///< in order of preference
@@ -51,14 +45,13 @@ struct FabricSurvey {
 /// set. Uses only the profile and the grant, so it needs no network.
 void explain_notify(FabricSurvey& survey, const Profile& profile, std::optional<Notify> forced);
 
-/// Returns the survey of a provider from Profile::declared instead of a query, for users who do not
-/// have that network yet.
+/// Returns the survey from Profile::declared, without a query, for users without that network.
 [[nodiscard]] FabricSurvey survey_declared(const Profile& profile, std::optional<Notify> forced);
 
 /// Returns the survey for a job with these options.
 [[nodiscard]] FabricSurvey survey_fabric(const FabricOptions& options);
 
 /// Loads weft_fabric.so, as load_port() does, and calls its survey_fabric().
-[[nodiscard]] base::Result<FabricSurvey> load_survey(const FabricOptions& options);
+base::Result<FabricSurvey> load_survey(const FabricOptions& options);
 
 }  // namespace weft::link

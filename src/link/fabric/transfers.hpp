@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "base/copy.hpp"
 #include "base/put.hpp"
 #include "link/fabric/regions.hpp"
 
@@ -95,16 +94,11 @@ class Transfers {
         const bool ours = address >= first && address - first < pool_.size() * sizeof(Transfer);
         return ours ? static_cast<Transfer*>(context) : nullptr;
     }
-    /// Copies the sources of a put to the memory of transfer next(), which is valid until that
-    /// transfer is released.
+    /// Copies a put's sources to the memory of transfer next(), valid until release().
     [[nodiscard]] std::byte* copy(const base::Put& put) noexcept {
         const auto number = static_cast<std::size_t>(free_ - pool_.data());
         std::byte* const start = copies_.get() + number * copied_bytes_;
-        std::byte* end = start;
-        for (const base::PutPart& part : put.parts) {
-            if (part.bytes != 0) base::copy_bytes(end, part.data, part.bytes);
-            end += part.bytes;
-        }
+        put.copy_to(start);
         return start;
     }
     /// Ends all transfers without access to `pending` or the final targets of reads.
@@ -149,8 +143,7 @@ class Receives {
     }
     [[nodiscard]] bool empty() const noexcept { return receives_.empty(); }
     [[nodiscard]] bool any_missing() const noexcept { return missing_ != 0; }
-    /// Posts the receives that are not posted. Returns libfabric's error, or 0. -FI_EAGAIN is not
-    /// an error: the receive stays missing.
+    /// Posts the missing receives. Returns libfabric's error, or 0, also if some stay missing.
     [[nodiscard]] ssize_t post_missing(fid_ep& endpoint) noexcept {
         ssize_t error = 0;
         for (Receive& receive : receives_) {

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "link/fabric/grant.hpp"
+#include "link/fabric/discover.hpp"
 
 namespace weft::test {
 

@@ -8,7 +8,6 @@
 
 #include "link/fabric/card.hpp"
 #include "link/fabric/discover.hpp"
-#include "link/fabric/grant.hpp"
 #include "link/fabric/profile.hpp"
 #include "tests/system/providers/provider_test.hpp"
 #include "tests/system/providers/recorded_offer.hpp"

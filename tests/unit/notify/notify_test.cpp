@@ -98,9 +98,9 @@ TEST(Notify, StrategiesWithoutTheirGrantsAreNotPromised) {
     EXPECT_EQ(plan_of(full_profile(), grant, {}), (NotifyPlan{Notify::ordered, Notify::ordered}));
     grant.delivery = false;
     for (const Notify notify : {Notify::delivery, Notify::fence}) {
-        const Verdict verdict = judge_notify(notify, full_profile(), grant);
-        EXPECT_FALSE(verdict.promised);
-        EXPECT_NE(verdict.why.find("FI_DELIVERY_COMPLETE"), std::string::npos) << verdict.why;
+        const NotifyFinding finding = judge_notify(notify, full_profile(), grant);
+        EXPECT_FALSE(finding.promised);
+        EXPECT_NE(finding.why.find("FI_DELIVERY_COMPLETE"), std::string::npos) << finding.why;
     }
     grant.fence = false;
     EXPECT_NE(judge_notify(Notify::fence, full_profile(), grant).why.find("FI_FENCE"),
