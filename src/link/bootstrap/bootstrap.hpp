@@ -24,17 +24,14 @@ class Bootstrap {
     [[nodiscard]] virtual Rank rank() const = 0;
     [[nodiscard]] virtual Rank size() const = 0;
 
-    /// Publishes `card` under `key`, and waits until every rank has published a card under `key`.
-    /// Only at start-up.
-    [[nodiscard]] virtual base::Result<void> publish(std::string_view key,
-                                                     std::span<const std::byte> card) = 0;
+    /// Publishes a card under `key`, and waits until every rank has done so. Only at start-up.
+    virtual base::Result<void> publish(std::string_view key, std::span<const std::byte> card) = 0;
     /// Returns the card that a rank has published under `key`.
-    [[nodiscard]] virtual base::Result<std::vector<std::byte>> card(std::string_view key,
-                                                                    Rank rank) = 0;
+    virtual base::Result<std::vector<std::byte>> card(std::string_view key, Rank rank) = 0;
 
     /// Reports that this rank cannot start. The next publish() or finish_startup() of each other
-    /// rank fails with the reason `why`. Does nothing under a launcher, which detects the end.
-    virtual void give_up(std::string_view why) { (void)why; }
+    /// rank fails with the reason. Does nothing under a launcher, which detects the end.
+    virtual void give_up(std::string_view /*why*/) {}
     /// Ends start-up successfully. In a job of join_job_of_caller(), returns when all ranks have
     /// called finish_startup(), and fails if a rank has called give_up().
     virtual base::Result<void> finish_startup() { return {}; }
@@ -59,11 +56,10 @@ class Bootstrap {
 
 /// Joins the job of this process: by PMIx if a launcher with PMIx started the process, else a
 /// job of one rank. Fails under a launcher without PMIx that started several ranks.
-[[nodiscard]] base::Result<std::unique_ptr<Bootstrap>> join_job();
+base::Result<std::unique_ptr<Bootstrap>> join_job();
 /// Returns true if this process has joined its job by PMIx before, and perhaps left it.
 [[nodiscard]] bool has_joined_job();
-/// Returns the rank in PMIX_RANK, also before join_job(). Returns nullopt if no launcher with PMIx
-/// started the process.
+/// Returns the rank in PMIX_RANK, or nullopt if no launcher with PMIx started the process.
 [[nodiscard]] std::optional<Rank> rank_by_environment();
 /// Returns the version of the PMIx library, such as "4.2.2rc2".
 [[nodiscard]] std::string pmix_version();

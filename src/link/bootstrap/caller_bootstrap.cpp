@@ -43,8 +43,7 @@ class CallerBootstrap final : public Bootstrap {
     [[nodiscard]] Rank size() const override { return job_.size; }
 
     base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
-        auto cards = WEFT_TRY(exchange(card, /*gives_up=*/false));
-        cards_.insert_or_assign(std::string(key), std::move(cards));
+        cards_.insert_or_assign(std::string(key), WEFT_TRY(exchange(card, /*gives_up=*/false)));
         return {};
     }
 
@@ -64,9 +63,8 @@ class CallerBootstrap final : public Bootstrap {
     }
 
     base::Result<void> finish_startup() override {
-        auto exchanged = exchange({}, /*gives_up=*/false);
+        WEFT_TRY(exchange({}, /*gives_up=*/false));
         starting_ = false;
-        if (!exchanged) return exchanged.failure();
         return {};
     }
 

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -34,8 +33,7 @@
 namespace weft::link {
 namespace {
 
-/// Outcome of a non-blocking fence. Shared with the callback, which may run after the bootstrap is
-/// destroyed.
+/// Outcome of a non-blocking fence. Its callback may run after the bootstrap is destroyed.
 struct FenceState {
     static constexpr pmix_status_t kRunning = std::numeric_limits<pmix_status_t>::max();
     std::atomic<pmix_status_t> outcome{kRunning};
@@ -54,16 +52,20 @@ bool means_lost(pmix_status_t status) {
            status == PMIX_ERR_PROC_TERM_WO_SYNC || status == PMIX_ERR_LOST_CONNECTION;
 }
 
-base::Failure pmix_failure(std::string_view what, pmix_status_t status) {
+/// Fails if an operation of PMIx has failed. The operation's name is a format with arguments.
+template <class... Arguments>
+base::Result<void> check(pmix_status_t status, fmt::format_string<Arguments...> operation,
+                         Arguments&&... arguments) {
+    if (status == PMIX_SUCCESS) return {};
     const bool lost = means_lost(status);
-    return base::fail(lost ? Status::peer : Status::environment, "PMIx: {} failed: {}{}", what,
+    return base::fail(lost ? Status::peer : Status::environment, "PMIx: {} failed: {}{}",
+                      fmt::format(operation, std::forward<Arguments>(arguments)...),
                       PMIx_Error_string(status),
                       lost ? " (another rank, or the launcher, has gone)" : "");
 }
 
-/// Delay of this rank's failure after a fence has failed because another rank ended. During the
-/// delay, the launcher detects the end of that rank, and so does not report this rank as the first
-/// to fail.
+/// Delay of this rank's failure after a fence has failed because another rank ended. Meanwhile the
+/// launcher detects the end of that rank, so it does not report this rank as the first to fail.
 constexpr auto kLossDelay = std::chrono::seconds(1);
 
 /// Time from SIGTERM to SIGKILL for a rank whose launcher has ended.
@@ -111,14 +113,31 @@ class Value {
     pmix_value_t* value_ = nullptr;
 };
 
+/// A directive for PMIx that is set to true.
+class Directive {
+  public:
+    explicit Directive(const char* key) {
+        const bool set = true;
+        PMIx_Info_load(&info_, key, &set, PMIX_BOOL);
+    }
+    Directive(const Directive&) = delete;
+    Directive& operator=(const Directive&) = delete;
+    ~Directive() { PMIX_INFO_DESTRUCT(&info_); }
+    pmix_info_t* pointer() { return &info_; }
+
+  private:
+    pmix_info_t info_;
+};
+
 /// Reads a key that a process of this server may have published. Does not wait for the key.
 pmix_status_t get_now(const pmix_proc_t& process, const std::string& key, Value& value) {
-    const bool immediate = true;
-    pmix_info_t info;
-    PMIx_Info_load(&info, PMIX_IMMEDIATE, &immediate, PMIX_BOOL);
-    const pmix_status_t status = PMIx_Get(&process, key.c_str(), &info, 1, value.receive());
-    PMIX_INFO_DESTRUCT(&info);
-    return status;
+    return PMIx_Get(&process, key.c_str(), Directive(PMIX_IMMEDIATE).pointer(), 1, value.receive());
+}
+
+/// Publishes a value, which PMIx copies.
+pmix_status_t put(const std::string& key, pmix_value_t value) {
+    const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key.c_str(), &value);
+    return status == PMIX_SUCCESS ? PMIx_Commit() : status;
 }
 
 /// Polls until the process has published the key, or until an error.
@@ -136,13 +155,13 @@ pmix_status_t await_key(const pmix_proc_t& process, const std::string& key) {
 
 class PmixBootstrap final : public Bootstrap {
   public:
-    [[nodiscard]] static base::Result<std::unique_ptr<Bootstrap>> join() {
+    static base::Result<std::unique_ptr<Bootstrap>> join() {
         std::unique_ptr<PmixBootstrap> job(new PmixBootstrap());
         const pmix_status_t joined = [&] {
             const base::BlockedSignals blocked;  // PMIx starts a thread
             return PMIx_Init(&job->self_, nullptr, 0);
         }();
-        if (joined != PMIX_SUCCESS) return pmix_failure("joining the job", joined);
+        WEFT_TRY(check(joined, "joining the job"));
         if (auto prepared = job->prepare(); !prepared) {
             static_cast<void>(job->finalize());
             return prepared.failure();
@@ -155,29 +174,15 @@ class PmixBootstrap final : public Bootstrap {
     [[nodiscard]] Rank rank() const override { return static_cast<Rank>(self_.rank); }
     [[nodiscard]] Rank size() const override { return size_; }
     base::Result<void> publish(std::string_view key, std::span<const std::byte> card) override {
-        const std::string name = full_key(key);
-        pmix_value_t value = {};
-        value.type = PMIX_BYTE_OBJECT;
-        // PMIx copies the bytes, although its pointer is not const.
-        value.data.bo.bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
-        value.data.bo.size = card.size();
-        pmix_status_t status = PMIx_Put(PMIX_GLOBAL, name.c_str(), &value);
-        if (status == PMIX_SUCCESS) status = PMIx_Commit();
-        if (status != PMIX_SUCCESS) {
-            return pmix_failure(fmt::format("publishing the card {} of {} bytes", key, card.size()),
-                                status);
-        }
+        auto* const bytes = const_cast<char*>(reinterpret_cast<const char*>(card.data()));
+        WEFT_TRY(check(put(full_key(key), {.type = PMIX_BYTE_OBJECT,
+                                           .data = {.bo = {.bytes = bytes, .size = card.size()}}}),
+                       "publishing the card {} of {} bytes", key, card.size()));
         const auto members = fence_members();
-        const bool collect = true;
-        pmix_info_t info;
-        PMIx_Info_load(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
-        status = PMIx_Fence(members.data(), fence_member_count(), &info, 1);
-        PMIX_INFO_DESTRUCT(&info);
+        const pmix_status_t status =
+            PMIx_Fence(members.data(), members.size(), Directive(PMIX_COLLECT_DATA).pointer(), 1);
         if (means_lost(status)) std::this_thread::sleep_for(kLossDelay);
-        if (status != PMIX_SUCCESS) {
-            return pmix_failure(fmt::format("waiting for the cards {} of all ranks", key), status);
-        }
-        return {};
+        return check(status, "waiting for the cards {} of all ranks", key);
     }
 
     base::Result<std::vector<std::byte>> card(std::string_view key, Rank rank) override {
@@ -193,13 +198,10 @@ class PmixBootstrap final : public Bootstrap {
                    PMIX_ERR_NOT_FOUND &&
                base::monotonic_ns() < end_ns)
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        if (status != PMIX_SUCCESS) {
-            return pmix_failure(fmt::format("reading the card {} of rank {}", key, rank), status);
-        }
-        if ((*value).type != PMIX_BYTE_OBJECT) {
+        WEFT_TRY(check(status, "reading the card {} of rank {}", key, rank));
+        if ((*value).type != PMIX_BYTE_OBJECT)
             return base::fail(Status::environment, "PMIx: the card {} of rank {} has value type {}",
                               key, rank, (*value).type);
-        }
         const auto* const bytes = reinterpret_cast<const std::byte*>((*value).data.bo.bytes);
         return std::vector<std::byte>(bytes, bytes + (*value).data.bo.size);
     }
@@ -207,17 +209,15 @@ class PmixBootstrap final : public Bootstrap {
     base::Result<void> start_fence() override {
         WEFT_CHECK(!left_);
         WEFT_CHECK(fence_ == nullptr || fence_->outcome.load() != FenceState::kRunning);
-        if (fence_ != nullptr && fence_->outcome.load() != PMIX_SUCCESS) {
-            return pmix_failure("an earlier fence", fence_->outcome.load());
-        }
+        if (fence_ != nullptr) WEFT_TRY(check(fence_->outcome.load(), "an earlier fence"));
         auto state = std::make_shared<FenceState>();
         auto* const callback_share = new std::shared_ptr<FenceState>(state);
         const auto members = fence_members();
-        const pmix_status_t status = PMIx_Fence_nb(members.data(), fence_member_count(), nullptr, 0,
+        const pmix_status_t status = PMIx_Fence_nb(members.data(), members.size(), nullptr, 0,
                                                    fence_callback, callback_share);
         if (status != PMIX_SUCCESS) {  // no callback follows
             delete callback_share;
-            if (status != PMIX_OPERATION_SUCCEEDED) return pmix_failure("starting a fence", status);
+            if (status != PMIX_OPERATION_SUCCEEDED) return check(status, "starting a fence");
             state->outcome = PMIX_SUCCESS;
         }
         fence_ = std::move(state);
@@ -244,33 +244,25 @@ class PmixBootstrap final : public Bootstrap {
     base::Result<void> finalize() override {
         if (left_) return {};
         left_ = true;
-        if (const pmix_status_t status = PMIx_Finalize(nullptr, 0); status != PMIX_SUCCESS) {
-            return pmix_failure("leaving the job", status);
-        }
-        if (fence_ != nullptr && fence_->outcome.load() != FenceState::kRunning &&
-            fence_->outcome.load() != PMIX_SUCCESS) {
-            return pmix_failure("the last fence", fence_->outcome.load());
-        }
-        return {};
+        WEFT_TRY(check(PMIx_Finalize(nullptr, 0), "leaving the job"));
+        if (fence_ == nullptr || fence_->outcome.load() == FenceState::kRunning) return {};
+        return check(fence_->outcome.load(), "the last fence");
     }
 
   private:
     PmixBootstrap() = default;
 
     /// Reads the properties of the job, and waits for the ranks that still leave the last runtime.
-    [[nodiscard]] base::Result<void> prepare() {
+    base::Result<void> prepare() {
         const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
         Value size;
-        if (const pmix_status_t status = PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive());
-            status != PMIX_SUCCESS) {
-            return pmix_failure("asking for the number of ranks", status);
-        }
+        WEFT_TRY(check(PMIx_Get(&all, PMIX_JOB_SIZE, nullptr, 0, size.receive()),
+                       "asking for the number of ranks"));
         const std::int64_t ranks = number_in(*size).value_or(-1);
-        if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || rank() >= ranks) {
+        if (ranks < 1 || ranks > std::numeric_limits<Rank>::max() || rank() >= ranks)
             return base::fail(Status::environment,
                               "PMIx: the launcher gives rank {} of {} ranks (value type {})",
                               rank(), ranks, (*size).type);
-        }
         size_ = static_cast<Rank>(ranks);
         look_for_witness();
         WEFT_TRY(take_serial());
@@ -282,25 +274,21 @@ class PmixBootstrap final : public Bootstrap {
         PMIX_LOAD_PROCID(&process, self_.nspace, rank);
         return process;
     }
-    /// Returns a wildcard for all ranks, then the witness of base/pmix_needs.hpp, which is a member
-    /// only if fence_member_count() is 2.
-    [[nodiscard]] std::array<pmix_proc_t, 2> fence_members() const {
-        return {process(PMIX_RANK_WILDCARD), process(witness_.value_or(0))};
+    /// Returns a wildcard for all ranks, then the witness (base/pmix_needs.hpp) if there is one.
+    [[nodiscard]] std::vector<pmix_proc_t> fence_members() const {
+        std::vector<pmix_proc_t> members{process(PMIX_RANK_WILDCARD)};
+        if (witness_) members.push_back(process(*witness_));
+        return members;
     }
-    [[nodiscard]] std::size_t fence_member_count() const { return witness_ ? 2 : 1; }
     /// Sets witness_ if the launcher has announced a witness. PMIX_OPTIONAL: searches only the
     /// job's description, which this process already has.
     void look_for_witness() {
         const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
-        const bool optional = true;
-        pmix_info_t info;
-        PMIx_Info_load(&info, PMIX_OPTIONAL, &optional, PMIX_BOOL);
         Value witness;
-        if (PMIx_Get(&all, base::kFenceWitnessKey, &info, 1, witness.receive()) == PMIX_SUCCESS &&
-            number_in(*witness) == size_) {
+        if (PMIx_Get(&all, base::kFenceWitnessKey, Directive(PMIX_OPTIONAL).pointer(), 1,
+                     witness.receive()) == PMIX_SUCCESS &&
+            number_in(*witness) == size_)
             witness_ = static_cast<pmix_rank_t>(size_);
-        }
-        PMIX_INFO_DESTRUCT(&info);
     }
 
     /// Returns the other ranks of this rank's PMIx server. Returns all other ranks if the launcher
@@ -329,19 +317,13 @@ class PmixBootstrap final : public Bootstrap {
     /// fence waits for the rank at that moment, the server ends the fence as a partial success. So
     /// ranks wait for keys of each other instead of a fence. They poll for the keys, because a
     /// waiting server sometimes misses the arrival of a key and answers two seconds later.
-    [[nodiscard]] base::Result<void> await_server_ranks() const {
+    base::Result<void> await_server_ranks() const {
         const std::string key = full_key("joined");
-        pmix_value_t value = {};
-        value.type = PMIX_BOOL;
-        value.data.flag = true;
-        pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key.c_str(), &value);
-        if (status == PMIX_SUCCESS) status = PMIx_Commit();
-        if (status != PMIX_SUCCESS) return pmix_failure("joining the job again", status);
-        for (const pmix_rank_t rank : server_ranks()) {
-            status = await_key(process(rank), key);
-            if (status != PMIX_SUCCESS)
-                return pmix_failure(fmt::format("waiting for rank {} to join again", rank), status);
-        }
+        WEFT_TRY(
+            check(put(key, {.type = PMIX_BOOL, .data = {.flag = true}}), "joining the job again"));
+        for (const pmix_rank_t rank : server_ranks())
+            WEFT_TRY(
+                check(await_key(process(rank), key), "waiting for rank {} to join again", rank));
         return {};
     }
 
@@ -350,7 +332,7 @@ class PmixBootstrap final : public Bootstrap {
     }
     /// Sets serial_, and publishes the number for a later process of this rank. Other threads of
     /// the process do not join at the same time.
-    [[nodiscard]] base::Result<void> take_serial() {
+    base::Result<void> take_serial() {
         constexpr const char* kKey = "weft.runtimes";
         if (!next_serial_) {
             Value earlier;
@@ -366,19 +348,14 @@ class PmixBootstrap final : public Bootstrap {
             next_serial_ = found ? static_cast<std::uint32_t>(number_in(*earlier).value_or(0)) : 0;
         }
         serial_ = (*next_serial_)++;
-        pmix_value_t value = {};
-        value.type = PMIX_UINT32;
-        value.data.uint32 = *next_serial_;
-        if (const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, kKey, &value);
-            status != PMIX_SUCCESS)
-            return pmix_failure("publishing the number of runtimes", status);
-        return {};
+        const pmix_value_t next{.type = PMIX_UINT32, .data = {.uint32 = *next_serial_}};
+        return check(PMIx_Put(PMIX_GLOBAL, kKey, const_cast<pmix_value_t*>(&next)),
+                     "publishing the number of runtimes");
     }
 
     /// Number of earlier runtimes of this rank, also in earlier processes, as when a script runs
-    /// several programs in one job. PMIx keeps published data until the end of the job. So each
-    /// runtime publishes under different keys. Ranks make their runtimes in the same order, so the
-    /// number is equal on all of them.
+    /// several programs in one job. Equal on all ranks, which make runtimes in the same order. PMIx
+    /// keeps published data until the end of the job, so each runtime has its own keys.
     std::uint32_t serial_ = 0;
     /// Number of the next runtime; nullopt: this process has not joined yet.
     inline static std::optional<std::uint32_t> next_serial_;
@@ -418,13 +395,12 @@ std::unique_ptr<Bootstrap> join_job_of_one_rank() {
 base::Result<std::unique_ptr<Bootstrap>> join_job_without_pmix() {
     for (const char* const name : {"PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
         const char* const value = std::getenv(name);
-        if (value != nullptr && std::atoi(value) > 1) {
+        if (value != nullptr && std::atoi(value) > 1)
             return base::fail(
                 Status::environment,
                 "started by a launcher that does not offer PMIx ({}={}): use weft run, "
                 "mpirun of Open MPI, srun --mpi=pmix or prterun",
                 name, value);
-        }
     }
     return join_job_of_one_rank();
 }
@@ -433,12 +409,11 @@ base::Result<std::unique_ptr<Bootstrap>> join_job_without_pmix() {
 
 base::Result<std::unique_ptr<Bootstrap>> join_job() {
     if (!started_by_pmix()) return join_job_without_pmix();
-    if (!base::has_home_folder()) {
+    if (!base::has_home_folder())
         return base::fail(Status::environment,
                           "PMIx needs a home folder: user {} is not in the user database, and HOME "
                           "is not set; set it (HOME=/)",
                           ::geteuid());
-    }
     return PmixBootstrap::join();
 }
 
@@ -451,8 +426,7 @@ std::optional<Rank> rank_by_environment() {
     return static_cast<Rank>(std::atoi(std::getenv("PMIX_RANK")));
 }
 
-/// Extracts the version from "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)" or "OpenPMIx 5.0.7,
-/// repo rev: ...".
+/// The text is "OpenPMIx 4.2.2rc2 (PMIx Standard: 4.2, ...)" or "OpenPMIx 5.0.7, repo rev: ...".
 std::string pmix_version() {
     const std::string text = PMIx_Get_version();
     const std::string name = text.substr(0, std::min(text.find(','), text.find(" (")));

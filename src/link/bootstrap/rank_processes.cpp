@@ -4,18 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <utility>
 
 #include "base/environment.hpp"
+#include "base/units.hpp"
 
 namespace weft::link {
-
 namespace {
 
 constexpr std::string_view kRankEntry = "PMIX_RANK=";
@@ -23,10 +23,8 @@ constexpr std::size_t kNamedMax = 8;  ///< largest number of ranks that a text n
 
 /// Converts a text to a number. Returns nullopt if the text is not a number.
 std::optional<Rank> parse_number(std::string_view text) {
-    Rank number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
-    return number;
+    const auto number = base::parse_count(text, {.max = std::numeric_limits<Rank>::max()});
+    return number ? std::optional(static_cast<Rank>(*number)) : std::nullopt;
 }
 
 std::string_view variable(const char* name) {
@@ -81,9 +79,8 @@ bool RankProcesses::all_ranks_run() const {
                process_, [&](const auto& seen) { return rank_of(seen.second) == seen.first; });
 }
 
-/// Records the processes of ranks. If several processes have a rank's environment, records the one
-/// with the lowest id, usually the launcher's child. A recorded process is not replaced. Other
-/// processes of a rank may outlive it.
+/// Records a process of each rank: the one with the lowest id, usually the launcher's child. A
+/// recorded process is not replaced, because other processes of a rank may outlive it.
 void RankProcesses::find_processes() {
     std::vector<Rank> processes;
     std::error_code error;
@@ -134,12 +131,8 @@ std::vector<Rank> node_ranks_by_environment(Rank me) {
         if (size == parse_number(variable("OMPI_COMM_WORLD_LOCAL_SIZE")))
             for (Rank rank = 0; rank < *size; ++rank) ranks.push_back(rank);
     } else {
-        std::string_view list = variable("SLURM_GTIDS");
-        while (!list.empty()) {
-            const std::string_view entry = list.substr(0, list.find(','));
+        for (const std::string_view entry : base::split_list(variable("SLURM_GTIDS")))
             if (const auto rank = parse_number(entry)) ranks.push_back(*rank);
-            list.remove_prefix(std::min(list.size(), entry.size() + 1));
-        }
     }
     std::ranges::sort(ranks);
     if (!std::ranges::binary_search(ranks, me)) ranks.clear();

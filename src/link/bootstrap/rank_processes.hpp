@@ -47,8 +47,7 @@ class RankProcesses {
     std::map<Rank, std::string> process_;  ///< process id of each rank that has been seen
 };
 
-/// Returns the node's ranks, including `me`, from variables of mpirun or srun. Returns an empty
-/// list if they are unknown.
+/// Returns the node's ranks, including `me`, from variables of mpirun or srun; empty: unknown.
 [[nodiscard]] std::vector<Rank> node_ranks_by_environment(Rank me);
 
 /// Returns true if `weft run` started this process, by the name of its job.
