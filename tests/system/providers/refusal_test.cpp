@@ -181,7 +181,7 @@ TEST(Refusal, WrongProviderAddressModuleAndPeersAreNamed) {
         expect_refusal({.puts_in_flight = 0}, {"puts in flight"});
         me.open(link::load_port, {}, 4096);
         std::vector<std::byte> card(me.port->address().begin(), me.port->address().end());
-        card[4] ^= std::byte{1};  // another provider's hash
+        card[16] ^= std::byte{1};  // the provider's hash, after the head of the card
         me.port->set_peer(0, card);
         expect(me.port->failure() != nullptr &&
                    me.port->failure()->text.find("WEFT_PROVIDER") != std::string::npos,
