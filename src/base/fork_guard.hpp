@@ -27,8 +27,7 @@ extern std::atomic<const std::atomic<std::uint32_t>*> fork_word;
 /// the page size. The memory must stay mapped until the process ends.
 void wipe_in_children(void* pages, std::size_t bytes);
 
-/// Marks this process as the owner of its runtimes. Call before the first runtime is made. Fails in
-/// a child that was forked after such a call.
+/// Marks this process as the owner of its runtimes, before the first. Fails in a forked child.
 Result<void> guard_against_forks();
 
 /// Sets the rank that fork_failure() names.

@@ -24,8 +24,7 @@ void write_line(std::string_view line);
 
 class Log {
   public:
-    /// Opens the log. The file's name may contain %r (rank) and %h (host). If the file cannot be
-    /// opened, this is reported and stderr is used.
+    /// Opens the log. If the file cannot be opened, this is reported and stderr is used.
     Log(const Settings& settings, Rank rank);
 
     /// Returns the descriptor of WEFT_LOG_FILE, or -1 if the file is not open.

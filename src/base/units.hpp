@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // units.hpp - text forms of sizes, counts and their lists: "64K", "8,64K,1M", "2,4,8".
 //
-// Holds    Suffixes K, M, G mean 1024, 1024^2, 1024^3 bytes. A parse error is a Failure
-//          (Status::argument) that quotes the text and the expected form. Callers prepend the
-//          argument's name with Failure::within().
+// Holds    Suffixes K, M, G mean 1024, 1024^2, 1024^3 bytes. A failure quotes the text and the
+//          expected form. Callers prepend the argument's name with Failure::within().
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,7 @@ namespace weft::topology {
 /// The kernel's numbers of hardware threads.
 using Processors = std::vector<int>;
 
-/// Description of a machine, and the cores that this process may use. Numbers are 0 and texts empty
-/// if hwloc does not report them.
+/// A machine, and the cores that this process may use. 0 and empty: hwloc does not report it.
 struct MachineModel {
     std::string host;
     std::string processor;  ///< name of the processor's model

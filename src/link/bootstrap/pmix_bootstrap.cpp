@@ -190,8 +190,7 @@ class PmixBootstrap final : public Bootstrap {
         const pmix_proc_t owner = process(static_cast<pmix_rank_t>(rank));
         const std::string name = full_key(key);
         Value value;
-        // On a busy machine, the server of Open MPI 4.1.4 may not find a card for a moment,
-        // although the fence that published it has ended.
+        // The server of Open MPI 4.1.4 may not find a card for a moment after its fence has ended.
         const std::uint64_t end_ns = base::monotonic_ns() + 1'000'000'000;
         pmix_status_t status = PMIX_ERR_NOT_FOUND;
         while ((status = PMIx_Get(&owner, name.c_str(), nullptr, 0, value.receive())) ==
@@ -280,8 +279,7 @@ class PmixBootstrap final : public Bootstrap {
         if (witness_) members.push_back(process(*witness_));
         return members;
     }
-    /// Sets witness_ if the launcher has announced a witness. PMIX_OPTIONAL: searches only the
-    /// job's description, which this process already has.
+    /// Sets witness_ if the launcher has announced one. PMIX_OPTIONAL: only in the local data.
     void look_for_witness() {
         const pmix_proc_t all = process(PMIX_RANK_WILDCARD);
         Value witness;

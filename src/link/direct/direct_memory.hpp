@@ -7,9 +7,8 @@
 //          - bounced: the owner keeps a copy of the buffer in its segment (BounceArea).
 //          - copied: the kernel copies between the two processes.
 //          In names and options, "adopted" means remapped.
-// Holds    Every buffer can be exposed. expose() and unexpose() of a buffer in remapped memory
-//          allocate nothing and usually make at most one system call. map() of a block whose pages
-//          are already mapped makes no system call.
+// Holds    Every buffer can be exposed. expose() and unexpose() of remapped memory allocate nothing
+//          and usually make at most one system call. map() of mapped pages makes no system call.
 #pragma once
 
 #include <sys/types.h>

@@ -7,8 +7,7 @@
 // Holds    One thread drives a port. Posts do not block: -FI_EAGAIN becomes Post::again. After
 //          local completion a source may be reused; PutKind says whether the data is delivered.
 //          Close a port only when the peers have received all data sent to them.
-// Next     notify.hpp for the detection of puts at the target; link/wire for the flags; providers/
-//          for the guarantees of a provider.
+// Next     notify.hpp for the detection of puts at the target; providers/ for their guarantees.
 #pragma once
 
 #include <cstddef>
@@ -145,8 +144,7 @@ class FabricPort {
     /// parts, or any number of parts of up to copied_bytes in total, which are copied at once.
     [[nodiscard]] virtual base::Post try_put(const base::Put& put) noexcept = 0;
 
-    /// Returns the number of delivered writes of a peer with this Put::counter. Their data is
-    /// visible. Only if facts().counters is not 0.
+    /// Returns the number of delivered, visible writes of a peer with this Put::counter.
     [[nodiscard]] virtual std::uint64_t landed(Rank /*peer*/, std::uint32_t /*counter*/) noexcept {
         return 0;
     }
@@ -172,8 +170,7 @@ class FabricPort {
     /// Returns the number of posted puts and gets without local completion.
     [[nodiscard]] virtual std::size_t in_flight() const noexcept = 0;
 
-    /// Returns a failure of the endpoint or of a transfer with a peer that is not lost, with peer,
-    /// operation and the provider's text, or nullptr.
+    /// Returns a failure of the endpoint or of a transfer with a peer that is not lost, or nullptr.
     [[nodiscard]] virtual const base::Failure* failure() const noexcept = 0;
 };
 

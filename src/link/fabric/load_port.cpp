@@ -22,8 +22,7 @@ std::filesystem::path folder_of(const char* file) {
     return ignored ? std::filesystem::path{} : real.parent_path();
 }
 
-/// Returns the files to try, in order: only `named` unless it is empty. For a name without a
-/// folder, dlopen() searches the loader's path.
+/// Returns the files to try, in order. For a name without a folder, dlopen() searches its path.
 std::vector<std::string> files_to_try(const std::string& named) {
     if (!named.empty()) return {named};
     std::vector<std::string> files;

@@ -8,8 +8,7 @@
 // Why      The receiver must know before a put how it will detect the put. So all ranks use one
 //          strategy for payloads that fit a cell, and one for all larger payloads.
 // Holds    Does not call libfabric, so tests can use recorded attributes.
-// Next     base/environment.hpp for the strategies; link/wire for their implementation;
-//          docs/one-sided.md for the proofs.
+// Next     base/environment.hpp for the strategies; link/wire for the code; docs/one-sided.md.
 #pragma once
 
 #include <array>

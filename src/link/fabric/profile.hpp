@@ -118,15 +118,13 @@ struct Profile {
     Promise counter{false,
                     "it is not known whether it counts remote writes, and when: its counters are "
                     "not used"};
-    /// Preferred strategies for payloads that do not fit a cell, best first. Other promised
-    /// strategies follow, with immediates first.
+    /// Preferred strategies for payloads that do not fit a cell, best first. Others follow.
     std::span<const base::Notify> preference = {};
     bool prefers_cells = false;  ///< small payloads use the strategy `cells`, if it is promised
 
     // --- One-sided calls
 
-    /// A single put of an aligned word of up to 8 bytes is never seen in part. If false, words are
-    /// sent in requests, and the target stores them.
+    /// A put of an aligned word of up to 8 bytes is never seen in part; else the target stores it.
     bool whole_words = false;
     bool reads = true;  ///< remote reads work; if false, the target puts the requested data
 
@@ -186,8 +184,7 @@ struct Profile {
 /// Returns the profiles to try, best first, if no provider is named. In providers/registry.cpp.
 [[nodiscard]] std::span<const Profile* const> preferred_profiles();
 
-/// Returns the profile of a provider that works on every machine with a network, for predictions
-/// without a job. In providers/registry.cpp.
+/// Returns the profile of a provider for every network, for predictions. In providers/registry.cpp.
 [[nodiscard]] const Profile& usual_profile();
 
 }  // namespace weft::link

@@ -45,8 +45,7 @@ struct SectionKeys {
     explicit SectionKeys(std::size_t count) : entries(count) {}
 
     /// Returns the key of a section, or nullopt while it is being read, or if the peer has not
-    /// registered the section yet. `post_read` posts a read of the section's entry into `answer`,
-    /// and returns true if it is posted.
+    /// registered the section yet. `post_read` returns true if it has posted a read into `answer`.
     template <class PostRead>
     [[nodiscard]] std::optional<std::uint64_t> find(std::size_t section,
                                                     PostRead post_read) noexcept {

@@ -30,8 +30,7 @@ enum class AddressMode : std::uint8_t {
     offset,  ///< each process has other addresses; only (rank, offset) is valid in all of them
 };
 
-/// Result of one rank's attempt to map the segments of its candidates. Each rank publishes its
-/// verdict, and reads the verdicts of its candidates.
+/// Result of one rank's attempt to map the segments of its candidates, which read it.
 struct MapVerdict {
     Rank rank = 0;  ///< rank that mapped the segments
     AddressMode mode = AddressMode::offset;

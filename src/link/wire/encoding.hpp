@@ -59,8 +59,7 @@ static_assert(base::Landing::kWords < 16);  // the number of words has 4 bits of
     return static_cast<std::uint32_t>(word >> 32);
 }
 
-/// Returns the header of a counted put: the origin, the number of its counter at the target, and
-/// the counter's value after the put's last write.
+/// Returns the header of a counted put: origin, counter, and its value after the last write.
 [[nodiscard]] constexpr std::uint64_t counted_header(std::uint64_t origin, std::uint64_t counter,
                                                      std::uint32_t writes) {
     return origin << 40 | counter << 32 | writes;
@@ -122,8 +121,7 @@ class WriteCounts {
         ++(*counts)[batch];
         return true;
     }
-    /// Returns true if `writes` writes of the peer's oldest batch are delivered here. Then removes
-    /// this batch, so that the next one is the oldest.
+    /// Removes the peer's oldest batch if `writes` writes of it are delivered. Returns true then.
     [[nodiscard]] bool take_batch(Rank peer, std::uint32_t writes) noexcept {
         Batch& batch = batches_[peer];
         const auto& counts = delivered_[peer];

@@ -6,8 +6,7 @@
 //          flag word after the data, or a counter at the target. Writes are divided at the
 //          network's size limit and at the ends of registered sections of the peer's segment.
 // Holds    If a function returns Post::again, posted pieces stay posted, and `resume` records them.
-//          A put's sources are read until `pending` is decremented. The port copies flags, words
-//          and headers. No allocation after construction.
+//          The port copies flags, words and headers. No allocation after construction.
 #pragma once
 
 #include <cstddef>

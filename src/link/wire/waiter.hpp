@@ -77,8 +77,7 @@ class SpinLimit {
 class Waiter {
   public:
     /// `spin`: waits may pause. `polls_network`: each poll also polls a network and takes longer,
-    /// so waits pause fewer times. `limited_time`: processor time is limited by a quota, so waits
-    /// sleep early to save it.
+    /// so waits pause fewer times. `limited_time`: see WireOptions.
     Waiter(bool spin, bool polls_network, bool limited_time)
         : spin_(spin),
           yields_(limited_time ? kYieldsOfQuota : kYields),

@@ -70,8 +70,7 @@ class Wire {
         std::erase(unconnected_, rank);
         if (port_ && near(rank) == nullptr) port_->lose(rank);
     }
-    /// Ends all network transfers, which then touch neither memory nor counters. The wire fails.
-    /// Memory of local peers stays accessible.
+    /// Ends all network transfers; see FabricPort::cancel(). Memory of local peers is accessible.
     void cancel() noexcept {
         if (port_) port_->cancel();
         remote_.cancel();
