@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -158,11 +157,6 @@ std::uint64_t SharedFolder::free_bytes() const {
     if (!folder_.open() || ::fstatvfs(folder_.number(), &status) != 0) return 0;
     return std::uint64_t{status.f_bavail} * status.f_frsize;
 }
-
-SharedFile::SharedFile(SharedFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})),
-      file_(std::move(other.file_)),
-      keeper_(std::exchange(other.keeper_, -1)) {}
 
 SharedFile& SharedFile::operator=(SharedFile&& other) noexcept {
     std::swap(path_, other.path_);

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/file_descriptor.hpp"
 #include "base/result.hpp"
@@ -46,7 +47,7 @@ class SharedFolder {
 class SharedFile {
   public:
     SharedFile() = default;
-    SharedFile(SharedFile&& other) noexcept;
+    SharedFile(SharedFile&& other) noexcept { *this = std::move(other); }
     SharedFile& operator=(SharedFile&& other) noexcept;
     ~SharedFile() { remove(); }
 

@@ -91,18 +91,14 @@ void RankProcesses::find_processes() {
     std::ranges::sort(processes);
     for (const Rank process : processes) {
         const std::string name = std::to_string(process);
-        add(rank_of(name), name);
+        const Rank rank = rank_of(name);
+        if (rank < 0 || process_.contains(rank)) continue;
+        const auto place = std::ranges::lower_bound(ranks_, rank);
+        const bool is_listed = place != ranks_.end() && *place == rank;
+        if (!is_listed && ranks_known_) continue;
+        if (!is_listed) ranks_.insert(place, rank);
+        process_.emplace(rank, name);
     }
-}
-
-void RankProcesses::add(Rank rank, std::string process) {
-    if (rank < 0 || process_.contains(rank)) return;
-    const auto place = std::ranges::lower_bound(ranks_, rank);
-    if (place == ranks_.end() || *place != rank) {
-        if (ranks_known_) return;
-        ranks_.insert(place, rank);
-    }
-    process_.emplace(rank, std::move(process));
 }
 
 /// Returns true if the launcher is in this pid namespace. The launcher is the parent of this rank's

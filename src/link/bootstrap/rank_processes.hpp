@@ -36,7 +36,6 @@ class RankProcesses {
     [[nodiscard]] Rank rank_of(std::string_view process) const;
     [[nodiscard]] bool all_ranks_run() const;
     void find_processes();
-    void add(Rank rank, std::string process);
     [[nodiscard]] bool sees_launcher() const;
 
     const std::string job_;  ///< entry in the environment of the job: "PMIX_NAMESPACE=..."

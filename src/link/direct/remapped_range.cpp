@@ -52,29 +52,28 @@ bool RemappedRange::intact(AddressQuery& query, base::Access access) const noexc
 }
 
 void RemappedRange::expose(base::Exposure& exposure) noexcept {
-    const std::uint64_t begin = address_of(exposure.data);
-    const std::uint64_t end = begin + exposure.bytes;
-    exposure.reach.offset = offset_of(begin);
+    exposure.reach.offset = offset_of(address_of(exposure.data));
     exposure.alias = window_.start() + exposure.reach.offset;
     exposure.reach.address = address_of(exposure.alias);
     exposure.reach.object_bytes = window_.bytes();
     exposure.reach.object = static_cast<std::uint32_t>(object_.number());
     exposure.reach.generation = generation_;
     exposure.reach.method = base::AccessMethod::remapped;
-    if (begin < pages_.begin) std::memcpy(exposure.alias, exposure.data, pages_.begin - begin);
-    if (end > pages_.end)
-        std::memcpy(exposure.alias + (pages_.end - begin), pointer_to(pages_.end),
-                    end - pages_.end);
+    copy_edges(exposure.alias, exposure.data, exposure);
 }
 
 void RemappedRange::unexpose(const base::Exposure& exposure) noexcept {
-    if (exposure.access == base::Access::read) return;
+    if (exposure.access != base::Access::read) copy_edges(exposure.data, exposure.alias, exposure);
+}
+
+/// Copies the parts of a buffer outside the pages between two copies of the buffer.
+void RemappedRange::copy_edges(std::byte* to, const std::byte* from,
+                               const base::Exposure& exposure) const noexcept {
     const std::uint64_t begin = address_of(exposure.data);
     const std::uint64_t end = begin + exposure.bytes;
-    if (begin < pages_.begin) std::memcpy(exposure.data, exposure.alias, pages_.begin - begin);
-    if (end > pages_.end)
-        std::memcpy(pointer_to(pages_.end), exposure.alias + (pages_.end - begin),
-                    end - pages_.end);
+    const std::uint64_t last = pages_.end - begin;  // offset of the second part
+    if (begin < pages_.begin) std::memcpy(to, from, pages_.begin - begin);
+    if (end > pages_.end) std::memcpy(to + last, from + last, end - pages_.end);
 }
 
 bool RemappedRange::open(Pages pages, std::uint32_t generation) noexcept {

@@ -189,8 +189,7 @@ class RemappedRange {
         return begin >= pages_.begin - kPageBytes && end <= pages_.end + kPageBytes &&
                begin < pages_.end && end > pages_.begin;
     }
-    /// Returns true if the object's pages are still mapped at their addresses, in one mapping that
-    /// permits the access. Queries the kernel once.
+    /// Asks the kernel whether all pages are still mapped at their addresses and permit the access.
     [[nodiscard]] bool intact(AddressQuery& query, base::Access access) const noexcept;
     /// Fills in the exposure of a buffer in the range. Copies its partial pages to the edges.
     void expose(base::Exposure& exposure) noexcept;
@@ -248,6 +247,8 @@ class RemappedRange {
     void leave_to_parent(bool copied) noexcept;
 
   private:
+    void copy_edges(std::byte* to, const std::byte* from,
+                    const base::Exposure& exposure) const noexcept;
     [[nodiscard]] bool fill(Pages pages) noexcept;
     void enlarge(Pages pages, LargePages& large) noexcept;
 

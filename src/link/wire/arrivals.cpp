@@ -55,7 +55,14 @@ void Arrivals::deliver(std::uint64_t immediate, const WireService& service) noex
         return;
     }
     if (line >= lines_) return distrust(-1, "an immediate for a cell outside the segment");
-    deliver_to(line, arrival);
+    if (arrival != Arrival::whole && missing_ == nullptr)
+        return distrust(-1, "a piece of a put, but this network does not divide puts");
+    if (arrival != Arrival::whole && !count_pieces(line, arrival))
+        return distrust(-1, "a put of too many pieces");
+    if (arrival != Arrival::whole && missing_[line] != 0) return;
+    auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
+    // Release: pairs with the acquire of the wait for this flag.
+    cell->flag.store(cell->delivered, std::memory_order_release);
 }
 
 /// Counts a piece, or adds the number of pieces from a header. Returns false if the count is out of
@@ -72,17 +79,6 @@ bool Arrivals::count_pieces(std::size_t line, Arrival arrival) noexcept {
     if (missing > kPiecesMax || missing < -kPiecesMax) return false;
     missing_[line] = static_cast<std::int32_t>(missing);
     return true;
-}
-
-void Arrivals::deliver_to(std::size_t line, Arrival arrival) noexcept {
-    auto* cell = reinterpret_cast<base::Cell*>(own_ + line * sizeof(base::Cell));
-    if (arrival != Arrival::whole && missing_ == nullptr)
-        return distrust(-1, "a piece of a put, but this network does not divide puts");
-    if (arrival != Arrival::whole && !count_pieces(line, arrival))
-        return distrust(-1, "a put of too many pieces");
-    if (arrival != Arrival::whole && missing_[line] != 0) return;
-    // Release: pairs with the acquire of the wait for this flag.
-    cell->flag.store(cell->delivered, std::memory_order_release);
 }
 
 /// Raises the flag of a cell if all words of a put have the put's tag. No older word of the landing

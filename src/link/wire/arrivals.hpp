@@ -63,7 +63,6 @@ class Arrivals {
         void operator()(void* memory) const noexcept { std::free(memory); }
     };
 
-    void deliver_to(std::size_t line, Arrival arrival) noexcept;
     [[nodiscard]] bool count_pieces(std::size_t line, Arrival arrival) noexcept;
     void check_words(std::uint64_t offset) noexcept;
     void check_delivered(std::uint64_t offset) noexcept;
