@@ -8,7 +8,7 @@
 //          alternately, and the best round counts.
 //          Usage: perf_reduce_passes [--rounds R]
 // Holds    GB/s count each byte of an operand and of a target once.
-// Next     src/run/reduce/kernel_passes.hpp for the kernels.
+// Next     src/run/reduce/kernels.cpp for the kernels.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -55,7 +55,7 @@ extern "C" weft_status weft_exact_clear(weft_exact_sum* sum) {
 extern "C" weft_status weft_exact_add(weft_exact_sum* sum, const void* values, size_t count,
                                       weft_type type) {
     const auto add = [&](ExactNumber number, Type element_type) {
-        number.add(run::best_exact_kernels(), element_type, values, count);
+        number.add(run::best_kernels().exact(), element_type, values, count);
     };
     return add_to(__func__, sum, values != nullptr, count, type, add);
 }
@@ -63,7 +63,7 @@ extern "C" weft_status weft_exact_add(weft_exact_sum* sum, const void* values, s
 extern "C" weft_status weft_exact_add_products(weft_exact_sum* sum, const void* left,
                                                const void* right, size_t count, weft_type type) {
     const auto add = [&](ExactNumber number, Type element_type) {
-        number.add_products(run::best_exact_kernels(), element_type, left, right, count);
+        number.add_products(run::best_kernels().exact(), element_type, left, right, count);
     };
     return add_to(__func__, sum, left != nullptr && right != nullptr, count, type, add);
 }

@@ -8,22 +8,19 @@
 namespace weft::run {
 namespace {
 
-/// The digits of a number and its last carry.
-using Digits = std::array<std::int64_t, kDigitsMax + 1>;
-
 constexpr std::int64_t kDigitMask = (std::int64_t{1} << kDigitBits) - 1;
 
 /// Stores the digits times `sign` with carries moved. Returns the carry out of the top digit, which
-/// has the number's sign.
+/// has the number's sign. `to` may equal `digits`.
 std::int64_t normalize(const std::int64_t* digits, std::size_t stride, int count, std::int64_t sign,
-                       Digits& to) {
+                       std::int64_t* to) {
     std::int64_t carry = 0;
     for (int i = 0; i < count; ++i) {
         const std::int64_t sum = sign * digits[static_cast<std::size_t>(i) * stride] + carry;
         to[i] = sum & kDigitMask;
         carry = sum >> kDigitBits;
     }
-    return to[count] = carry;
+    return carry;
 }
 
 /// Returns mantissa * 2^exponent, which must be a double. The mantissa is at most 2^53.
@@ -39,11 +36,12 @@ double scaled(std::uint64_t mantissa, int exponent) {
 }  // namespace
 
 LeadingBits leading_bits(const std::int64_t* digits, std::size_t stride, int count, int exponent) {
-    Digits held;
+    std::array<std::int64_t, kDigitsMax + 1> held;  // the digits and their last carry
     LeadingBits result;
-    if (normalize(digits, stride, count, /*sign=*/1, held) < 0) {
+    held[count] = normalize(digits, stride, count, /*sign=*/1, held.data());
+    if (held[count] < 0) {
         result.negative = true;
-        static_cast<void>(normalize(digits, stride, count, /*sign=*/-1, held));
+        held[count] = normalize(digits, stride, count, /*sign=*/-1, held.data());
     }
     int top = count;
     while (top >= 0 && held[top] == 0) --top;
@@ -101,13 +99,7 @@ double LeadingBits::root() const {
 }
 
 void move_carries(std::int64_t* digits, int count) {
-    std::int64_t carry = 0;
-    for (int i = 0; i + 1 < count; ++i) {
-        const std::int64_t sum = digits[i] + carry;
-        digits[i] = sum & kDigitMask;
-        carry = sum >> kDigitBits;
-    }
-    digits[count - 1] += carry;
+    digits[count - 1] += normalize(digits, /*stride=*/1, count - 1, /*sign=*/1, digits);
 }
 
 }  // namespace weft::run

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// exact_digits.hpp - exact sums as fixed-point numbers, and their rounding.
+// exact_digits.hpp - values of exact sums, sums as fixed-point numbers, and their rounding.
 //
 // Idea     A finite double is an integer below 2^53 times a power of two. Digit i of a fixed-point
 //          number has the weight 2^(44 i). A digit is a signed 64-bit integer to which a value adds
 //          at most 44 bits, so 2^19 values can be added before carries must move. Additions of
 //          integers give the same result in any order.
-// Holds    No function computes in floating point, so rounding modes of the caller do not matter.
+// Holds    No function except widen() computes in floating point, so rounding modes of the caller
+//          do not matter.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
+
+#include "weft/elements.hpp"
 
 namespace weft::run {
 
@@ -35,15 +40,14 @@ inline constexpr std::uint64_t kInfinityBits = std::uint64_t{0x7ff} << 52;
 /// The NaN of all results: positive and quiet, without payload.
 inline constexpr std::uint64_t kQuietNan = std::uint64_t{0x7ff8} << 48;
 
-[[nodiscard]] inline std::uint64_t bits_of(double value) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
+[[nodiscard]] constexpr std::uint64_t bits_of(double value) {
+    return std::bit_cast<std::uint64_t>(value);
 }
-[[nodiscard]] inline double double_of(std::uint64_t bits) {
-    double value;
-    std::memcpy(&value, &bits, sizeof value);
-    return value;
+[[nodiscard]] constexpr double double_of(std::uint64_t bits) {
+    return std::bit_cast<double>(bits);
+}
+[[nodiscard]] constexpr bool is_finite(std::uint64_t bits) {
+    return (bits & kInfinityBits) != kInfinityBits;
 }
 
 /// Splits a value that is neither infinite nor NaN.
@@ -97,5 +101,56 @@ struct LeadingBits {
 
 /// Moves carries, so that all digits but the last are in 0..2^44-1.
 void move_carries(std::int64_t* digits, int count);
+
+/// Calls body(T()) with the type of a floating-point element.
+template <class Body>
+auto with_type(Type type, Body body) {
+    switch (type) {
+        case Type::float32:
+            return body(float());
+        case Type::float16:
+            return body(Float16());
+        case Type::bfloat16:
+            return body(BFloat16());
+        default:
+            return body(double());
+    }
+}
+
+/// Converts `count` elements from index `first` to doubles. `from` may have any alignment.
+inline void widen(Type type, const void* from, std::size_t first, std::size_t count, double* to) {
+    with_type(type, [&](auto sample) {
+        using T = decltype(sample);
+        const std::byte* at = static_cast<const std::byte*>(from) + first * sizeof(T);
+        if constexpr (std::is_same_v<T, double>) {
+            std::memcpy(to, at, count * sizeof *to);
+        } else {
+            for (std::size_t i = 0; i < count; ++i, at += sizeof(T)) {
+                std::memcpy(&sample, at, sizeof sample);
+                to[i] = static_cast<float>(sample);
+            }
+        }
+    });
+}
+
+/// Infinities, NaNs and zeros among the values of a sum.
+struct Specials {
+    bool positive = false;  ///< there is +infinity or a NaN
+    bool negative = false;  ///< there is -infinity or a NaN
+    bool other = false;     ///< there is a value other than -0.0
+
+    [[nodiscard]] bool infinite() const { return positive || negative; }
+    [[nodiscard]] double infinity() const {
+        if (positive && negative) return double_of(kQuietNan);
+        return double_of(kInfinityBits | (negative ? kSignBit : 0));
+    }
+    void add(std::uint64_t bits) {
+        other = other || bits != kSignBit;
+        if (is_finite(bits)) return;
+        const bool nan = (bits & kMantissaMask) != 0;
+        positive = positive || nan || (bits & kSignBit) == 0;
+        negative = negative || nan || (bits & kSignBit) != 0;
+    }
+};
 
 }  // namespace weft::run

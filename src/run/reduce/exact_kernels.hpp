@@ -16,7 +16,7 @@
 #include "run/reduce/kernel_table.hpp"
 
 namespace weft::run {
-namespace {  // one copy per instruction set: see kernels.hpp
+namespace {  // one copy per instruction set: see kernels.cpp
 
 using Doubles [[gnu::vector_size(8 * kExactLanes)]] = double;
 using Words [[gnu::vector_size(8 * kExactLanes)]] = std::int64_t;

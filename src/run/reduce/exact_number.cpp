@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "run/reduce/exact_sum.hpp"
-#include "run/reduce/exact_values.hpp"
 
 namespace weft::run {
 namespace {
@@ -35,103 +34,100 @@ constexpr std::uint32_t kSkippedMax = 64;  ///< limit of consecutive runs that a
 constexpr std::size_t kLoopMin = 2 * kExactParts;
 constexpr std::size_t kBinsMin = 1024;
 
-}  // namespace
-
 /// State of the addition of an array between two runs. While the loop loses errors, more and more
 /// runs are added to bins without trying the loop.
-struct ExactNumber::Attempts {
+struct Attempts {
     std::uint32_t skipped = 0;  ///< runs without a loop after the last loop; 0: it lost no error
     std::uint32_t left = 0;     ///< runs until the next loop
     bool has_bins = false;      ///< `bins` has values
     ExactBins bins;
 };
 
-void ExactNumber::clear() noexcept {
-    std::fill_n(words_, kWords, 0);
+void pack_words(std::int64_t* words) {
+    move_carries(words, kDigitsMax);
+    words[kAdditions] = 1;
 }
 
-void ExactNumber::count_addition() noexcept {
-    if (++words_[kAdditions] >= kAdditionsMax) pack();
+void count_addition(std::int64_t* words) {
+    if (++words[kAdditions] >= kAdditionsMax) pack_words(words);
 }
 
-void ExactNumber::pack() noexcept {
-    move_carries(words_, kDigitsMax);
-    words_[kAdditions] = 1;
-}
-
-void ExactNumber::add_one(double value) noexcept {
+void add_one(std::int64_t* words, double value) {
     const std::uint64_t bits = bits_of(value);
-    mark(words_[kZeros], bits != kSignBit, bits == kSignBit);
+    mark(words[kZeros], bits != kSignBit, bits == kSignBit);
     if (!is_finite(bits)) {
         Specials specials;
         specials.add(bits);
-        return mark(words_[kInfinities], specials.positive, specials.negative);
+        return mark(words[kInfinities], specials.positive, specials.negative);
     }
     const FiniteValue parts = split(bits);
-    add_number(words_, 1, parts.mantissa, parts.position - kLeastExponent, parts.negative);
-    count_addition();
+    add_number(words, 1, parts.mantissa, parts.position - kLeastExponent, parts.negative);
+    count_addition(words);
 }
 
-void ExactNumber::add_product(double left, double right) noexcept {
+void add_product(std::int64_t* words, double left, double right) {
     const std::uint64_t a = bits_of(left);
     const std::uint64_t b = bits_of(right);
-    if (!is_finite(a) || !is_finite(b) || left == 0 || right == 0) return add_one(left * right);
+    if (!is_finite(a) || !is_finite(b) || left == 0 || right == 0)
+        return add_one(words, left * right);
     const FiniteValue x = split(a);
     const FiniteValue y = split(b);
     const auto product = static_cast<UInt128>(x.mantissa) * y.mantissa;
     const bool negative = x.negative != y.negative;
-    mark(words_[kZeros], /*low=*/true, /*high=*/false);
-    add_number(words_, 1, static_cast<std::uint64_t>(product), x.position + y.position, negative);
-    count_addition();
-    add_number(words_, 1, product >> 64, x.position + y.position + 64, negative);
-    count_addition();
+    mark(words[kZeros], /*low=*/true, /*high=*/false);
+    add_number(words, 1, static_cast<std::uint64_t>(product), x.position + y.position, negative);
+    count_addition(words);
+    add_number(words, 1, product >> 64, x.position + y.position + 64, negative);
+    count_addition(words);
 }
 
-void ExactNumber::add_parts(const double* parts, std::size_t values) noexcept {
+/// Adds the parts of a loop. Zeros count as values only among the sums of the first `values` parts;
+/// other zeros are errors of exact additions.
+void add_parts(std::int64_t* words, const double* parts, std::size_t values) {
     for (std::size_t i = 0; i < kExactParts; ++i) {
         const bool sums_values = i / kExactLanes % 2 == 0 && i < values;
-        if (sums_values || parts[i] != 0) add_one(parts[i]);
+        if (sums_values || parts[i] != 0) add_one(words, parts[i]);
     }
 }
 
-void ExactNumber::empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_t values) noexcept {
+void empty_bin(std::int64_t* words, std::uint64_t index, std::uint64_t sum, std::uint64_t values) {
     const bool negative = index >= ExactBins::kCount / 2;
     const std::uint64_t exponent = index % (ExactBins::kCount / 2);
     const std::uint64_t fractions = sum - values * (index << 52);
     const bool negative_zeros = exponent == 0 && fractions == 0 && negative;
-    mark(words_[kZeros], !negative_zeros, negative_zeros);
+    mark(words[kZeros], !negative_zeros, negative_zeros);
     if (exponent == kInfinityBits >> 52)  // a NaN has a fraction other than 0
-        return mark(words_[kInfinities], !negative || fractions != 0, negative || fractions != 0);
+        return mark(words[kInfinities], !negative || fractions != 0, negative || fractions != 0);
     const std::uint64_t implicit = exponent == 0 ? 0 : values << 52;
     const int position = exponent == 0 ? 0 : static_cast<int>(exponent) - 1;
-    add_number(words_, 1, fractions + implicit, position - kLeastExponent, negative);
-    count_addition();
+    add_number(words, 1, fractions + implicit, position - kLeastExponent, negative);
+    count_addition(words);
 }
 
-void ExactNumber::empty_bins(ExactBins& bins) noexcept {
+void empty_bins(std::int64_t* words, ExactBins& bins) {
     for (std::uint64_t index = 0; index < ExactBins::kCount; ++index) {
         if (bins.values[index] == 0) continue;
-        empty_bin(index, bins.sums[index], bins.values[index]);
+        empty_bin(words, index, bins.sums[index], bins.values[index]);
         bins.sums[index] = 0;
         bins.values[index] = 0;
     }
 }
 
-void ExactNumber::add_to_bins(const ExactKernels& kernels, const double* values, std::size_t count,
-                              Attempts& attempts) noexcept {
+void add_to_bins(std::int64_t* words, const ExactKernels& kernels, const double* values,
+                 std::size_t count, Attempts& attempts) {
     if (!attempts.has_bins) std::memset(&attempts.bins, 0, sizeof attempts.bins);
     attempts.has_bins = true;
     for (std::size_t i = 0; i < count;) {
         i += kernels.add_to_bins(values + i, count - i, attempts.bins);
-        if (attempts.bins.full) empty_bins(attempts.bins);
+        if (attempts.bins.full) empty_bins(words, attempts.bins);
     }
 }
 
-void ExactNumber::add_doubles(const ExactKernels& kernels, const double* values, std::size_t count,
-                              Attempts& attempts) noexcept {
+void add_doubles(std::int64_t* words, const ExactKernels& kernels, const double* values,
+                 std::size_t count, Attempts& attempts) {
     if (attempts.left != 0) {
         --attempts.left;
-        return add_to_bins(kernels, values, count, attempts);
+        return add_to_bins(words, kernels, values, count, attempts);
     }
     const std::size_t whole = count / kExactStep * kExactStep;
     alignas(64) double parts[kExactParts];
@@ -139,14 +135,33 @@ void ExactNumber::add_doubles(const ExactKernels& kernels, const double* values,
     if (!exact && (count >= kBinsMin || attempts.has_bins)) {
         attempts.skipped = std::min(2 * attempts.skipped + 1, kSkippedMax);
         attempts.left = attempts.skipped;
-        return add_to_bins(kernels, values, count, attempts);
+        return add_to_bins(words, kernels, values, count, attempts);
     }
     if (exact) {
         attempts.skipped = 0;
-        add_parts(parts, kExactParts);
+        add_parts(words, parts, kExactParts);
     }
     std::size_t done = exact ? whole : 0;
-    for (; done < count; ++done) add_one(values[done]);
+    for (; done < count; ++done) add_one(words, values[done]);
+}
+
+/// Returns true if the sum is infinite, NaN or zero without digits, and sets `result` to it.
+bool is_special(const std::int64_t* words, double& result) {
+    const Specials specials{has_low(words[kInfinities]), has_high(words[kInfinities]),
+                            has_low(words[kZeros]) || !has_high(words[kZeros])};
+    if (specials.infinite()) result = specials.infinity();
+    if (!specials.infinite() && !specials.other) result = double_of(kSignBit);
+    return specials.infinite() || !specials.other;
+}
+
+}  // namespace
+
+void ExactNumber::clear() noexcept {
+    std::fill_n(words_, kWords, 0);
+}
+
+void ExactNumber::pack() noexcept {
+    pack_words(words_);
 }
 
 void ExactNumber::add(const ExactKernels& kernels, Type type, const void* values,
@@ -161,9 +176,9 @@ void ExactNumber::add(const ExactKernels& kernels, Type type, const void* values
         const std::size_t size = std::min(step, count - at);
         if (!direct) widen(type, values, at, size, chunk);
         const double* const doubles = direct ? static_cast<const double*>(values) + at : chunk;
-        add_doubles(kernels, doubles, size, attempts);
+        add_doubles(words_, kernels, doubles, size, attempts);
     }
-    if (attempts.has_bins) empty_bins(attempts.bins);
+    if (attempts.has_bins) empty_bins(words_, attempts.bins);
 }
 
 void ExactNumber::add_products(const ExactKernels& kernels, Type type, const void* left,
@@ -180,10 +195,10 @@ void ExactNumber::add_products(const ExactKernels& kernels, Type type, const voi
         std::size_t done =
             kernels.products == nullptr || size < kExactParts ? 0 : size / kExactStep * kExactStep;
         if (done != 0 && kernels.products(a, b, done, parts))
-            add_parts(parts, kExactLanes);  // other lanes have errors only
+            add_parts(words_, parts, kExactLanes);  // other lanes have errors only
         else
             done = 0;
-        for (; done < size; ++done) add_product(a[done], b[done]);
+        for (; done < size; ++done) add_product(words_, a[done], b[done]);
     }
 }
 
@@ -196,23 +211,15 @@ void ExactNumber::merge(const std::int64_t* other) noexcept {
     if (words_[kAdditions] >= kAdditionsMax) pack();
 }
 
-bool ExactNumber::is_special(double& result) const noexcept {
-    const Specials specials{has_low(words_[kInfinities]), has_high(words_[kInfinities]),
-                            has_low(words_[kZeros]) || !has_high(words_[kZeros])};
-    if (specials.infinite()) result = specials.infinity();
-    if (!specials.infinite() && !specials.other) result = double_of(kSignBit);
-    return specials.infinite() || !specials.other;
-}
-
 double ExactNumber::rounded(const FloatFormat& format) const noexcept {
     double result;
-    if (is_special(result)) return result;
+    if (is_special(words_, result)) return result;
     return leading_bits(words_, 1, kDigitsMax, 2 * kLeastExponent).rounded(format);
 }
 
 double ExactNumber::root() const noexcept {
     double result;
-    if (is_special(result))  // sqrt(-infinity) is NaN, sqrt(-0.0) is -0.0
+    if (is_special(words_, result))  // sqrt(-infinity) is NaN, sqrt(-0.0) is -0.0
         return bits_of(result) == (kInfinityBits | kSignBit) ? double_of(kQuietNan) : result;
     return leading_bits(words_, 1, kDigitsMax, 2 * kLeastExponent).root();
 }

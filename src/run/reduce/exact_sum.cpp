@@ -5,7 +5,6 @@
 #include <cfenv>
 #include <cstring>
 
-#include "run/reduce/exact_values.hpp"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -48,11 +47,8 @@ namespace {
 /// Stores a double that is a number of type T, an infinity or a NaN.
 template <class T>
 void store_one(double value, std::byte* to) {
-    T stored;
-    if constexpr (std::is_floating_point_v<T>)
-        stored = static_cast<T>(value);
-    else
-        stored = T(static_cast<float>(value));
+    using Narrowest = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    const T stored(static_cast<Narrowest>(value));
     std::memcpy(to, &stored, sizeof stored);
 }
 

@@ -67,22 +67,6 @@ class ExactNumber {
     [[nodiscard]] double root() const noexcept;
 
   private:
-    void add_one(double value) noexcept;
-    void add_product(double left, double right) noexcept;
-    struct Attempts;
-    void add_doubles(const ExactKernels& kernels, const double* values, std::size_t count,
-                     Attempts& attempts) noexcept;
-    /// Adds the parts of a loop. Zeros count as values only among the sums of the first `values`
-    /// parts; other zeros are errors of exact additions.
-    void add_parts(const double* parts, std::size_t values) noexcept;
-    void empty_bins(ExactBins& bins) noexcept;
-    void empty_bin(std::uint64_t index, std::uint64_t sum, std::uint64_t values) noexcept;
-    void add_to_bins(const ExactKernels& kernels, const double* values, std::size_t count,
-                     Attempts& attempts) noexcept;
-    void count_addition() noexcept;
-    /// Returns true if the sum is infinite, NaN or zero without digits, and sets `result` to it.
-    [[nodiscard]] bool is_special(double& result) const noexcept;
-
     std::int64_t* words_;
 };
 

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 namespace weft::run {
-namespace {  // one copy per instruction set: see kernels.hpp
+namespace {  // one copy per instruction set: see kernels.cpp
 
 template <class T>
 struct Complex {
@@ -145,14 +145,14 @@ T load(const unsigned char* from) noexcept {
 
 template <class T>
 void store(unsigned char* to, const T& value) noexcept {
-    if constexpr (ValueAndIndex<T>) {
+    if constexpr (ValueAndIndex<T> || kValueBytes<T> != sizeof(T)) {
         unsigned char bytes[sizeof(T)] = {};
-        __builtin_memcpy(bytes, &value.value, kValueBytes<typename T::Value>);
-        __builtin_memcpy(bytes + offsetof(T, index), &value.index, sizeof value.index);
-        __builtin_memcpy(to, bytes, sizeof bytes);
-    } else if constexpr (kValueBytes<T> != sizeof(T)) {
-        unsigned char bytes[sizeof(T)] = {};
-        __builtin_memcpy(bytes, &value, kValueBytes<T>);
+        if constexpr (ValueAndIndex<T>) {
+            __builtin_memcpy(bytes, &value.value, kValueBytes<typename T::Value>);
+            __builtin_memcpy(bytes + offsetof(T, index), &value.index, sizeof value.index);
+        } else {
+            __builtin_memcpy(bytes, &value, kValueBytes<T>);
+        }
         __builtin_memcpy(to, bytes, sizeof bytes);
     } else {
         __builtin_memcpy(to, &value, sizeof value);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // kernel_table.hpp - tables of reduction kernels, one for each instruction set.
 //
-// Why      The files that are compiled for an instruction set (kernels_*.cpp) include only this
-//          header, never reduce.hpp. Otherwise, the linker might choose their copy of an inline
-//          function, which older processors cannot run.
+// Why      The file that is compiled for each instruction set, kernels.cpp, includes this header,
+//          never reduce.hpp. Otherwise, the linker might choose its copy of an inline function,
+//          which older processors cannot run.
 #pragma once
 
 #include <cstddef>
@@ -93,13 +93,10 @@ struct ExactKernels {
 
 struct KernelTable {
     const char* name;
-    KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty: see kScalarKernels
-    ReducePassFn copy;               ///< copies its single operand; nullptr in kScalarKernels
-    ExactKernels exact;              ///< empty in kScalarKernels
+    KernelRow types[kBuiltinTypes];  ///< indexed by Type; empty: the baseline's kernels are used
+    ReducePassFn copy;               ///< copies its single operand
+    ExactKernels exact;
 };
-
-/// Kernels of the types that all other tables lack.
-extern const KernelTable kScalarKernels;
 
 extern const KernelTable kBaselineKernels;
 #if defined(__x86_64__)

@@ -68,13 +68,6 @@ std::span<const KernelTable* const> built_tables() noexcept {
     return kTables;
 }
 
-const KernelTable& best_table() noexcept {
-    const auto tables = built_tables();
-    for (std::size_t i = tables.size(); i-- > 1;)
-        if (runs_here(*tables[i])) return *tables[i];
-    return *tables.front();
-}
-
 std::size_t line_offset(const std::byte* pointer) noexcept {
     return reinterpret_cast<std::uintptr_t>(pointer) % kStreamAlignment;
 }
@@ -105,22 +98,13 @@ bool can_stream(const Work& work, std::size_t bytes) noexcept {
     });
 }
 
-/// At most kPassPointersMax pointers, advanced by `bytes`.
+/// Returns at most kPassPointersMax pointers, advanced by `bytes`.
 template <class Byte>
-class MovedPointers {
-  public:
-    MovedPointers(std::span<Byte* const> pointers, std::size_t bytes) noexcept
-        : count_(pointers.size()) {
-        std::transform(pointers.begin(), pointers.end(), moved_.begin(),
-                       [bytes](Byte* pointer) { return pointer + bytes; });
-    }
-    [[nodiscard]] Byte* const* data() const noexcept { return moved_.data(); }
-    [[nodiscard]] std::size_t size() const noexcept { return count_; }
-
-  private:
-    std::array<Byte*, kPassPointersMax> moved_;
-    std::size_t count_;
-};
+std::array<Byte*, kPassPointersMax> moved(std::span<Byte* const> pointers, std::size_t bytes) {
+    std::array<Byte*, kPassPointersMax> result;
+    std::ranges::transform(pointers, result.begin(), [=](Byte* at) { return at + bytes; });
+    return result;
+}
 
 /// Combines `bytes` bytes at offset `at` of all operands, and stores the result to `into`, which
 /// may be in an operand or equal `partial`. `partial` has room for a tile.
@@ -162,9 +146,9 @@ void reduce_tiles(const Work& work, std::size_t begin, std::size_t end) noexcept
         const std::byte* const result = partial;
         for (Targets rest = work.targets; !rest.empty();) {
             const Targets group = rest.first(std::min(rest.size(), kPassPointersMax));
-            const MovedPointers targets(group, at);
+            const auto targets = moved(group, at);
             kBaselineKernels.copy(
-                {targets.data(), targets.size(), &result, 1, bytes, /*stream=*/true});
+                {targets.data(), group.size(), &result, 1, bytes, /*stream=*/true});
             rest = rest.subspan(group.size());
         }
     }
@@ -179,79 +163,60 @@ void reduce_many_by_blocks(const Work& work, std::size_t bytes) noexcept {
     reduce_tiles(plain, 0, begin);
     if (work.pass() != nullptr && work.operands.size() <= kPassPointersMax &&
         work.targets.size() <= kPassPointersMax) {
-        const MovedPointers targets(work.targets, begin);
-        const MovedPointers operands(work.operands, begin);
-        work.pass()({targets.data(), targets.size(), operands.data(), operands.size(), end - begin,
-                     work.streams});
+        const auto targets = moved(work.targets, begin);
+        const auto operands = moved(work.operands, begin);
+        work.pass()({targets.data(), work.targets.size(), operands.data(), work.operands.size(),
+                     end - begin, work.streams});
     } else {
         reduce_tiles(work, begin, end);
     }
     reduce_tiles(plain, end, bytes);
 }
 
-/// Applies a user operation to tiles. Two buffers alternate as its arguments `in` and `inout`.
-class UserTiles {
-  public:
-    UserTiles(const UserOperation& operation, std::byte* first, std::byte* second) noexcept
-        : operation_(operation), in_(first), inout_(second) {}
-
-    /// Sets target = operands[0] (op) ... for `count` elements at offset `at` in each buffer.
-    void reduce(std::byte* target, Operands operands, std::size_t at, std::size_t count) {
-        const std::size_t bytes = count * operation_.element_bytes;
-        const std::byte* left = operands[0] + at;
-        if (!aligned(left)) {
-            copy_bytes(in_, left, bytes);
-            left = in_;
-        }
-        const std::size_t last = operands.size() - 1;
-        for (std::size_t i = 1; i < last; ++i) {
-            copy_bytes(inout_, operands[i] + at, bytes);
-            operation_.function(left, inout_, count, operation_.argument);
-            std::swap(in_, inout_);
-            left = in_;
-        }
-        // Only now may the target's tile change, because the target may be an operand.
-        const bool direct = left != target + at && aligned(target + at);
-        std::byte* const into = direct ? target + at : inout_;
-        copy_bytes(into, operands[last] + at, bytes);
-        operation_.function(left, into, count, operation_.argument);
-        copy_bytes(target + at, into, bytes);
-    }
-
-  private:
-    [[nodiscard]] bool aligned(const std::byte* pointer) const noexcept {
-        const std::size_t size = operation_.element_bytes;
-        const std::size_t alignment = std::min(kUserAlignmentMax, size & (~size + 1));
-        return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
-    }
-
-    const UserOperation& operation_;
-    std::byte* in_;
-    std::byte* inout_;
-};
-
+/// Applies a user's operation to tiles. Two buffers alternate as its arguments `in` and `inout`.
 void reduce_many_by_user(const UserOperation& operation, Targets targets, Operands operands,
                          std::size_t elements) {
     const std::size_t size = operation.element_bytes;
-    const auto reduce_tile = [&](UserTiles& tiles, std::size_t start, std::size_t count) {
-        tiles.reduce(targets[0], operands, start * size, count);
-        for (std::byte* const target : targets.subspan(1))
-            copy_bytes(target + start * size, targets[0] + start * size, count * size);
+    const std::size_t alignment = std::min(kUserAlignmentMax, size & (~size + 1));
+    const auto is_aligned = [&](const std::byte* pointer) {
+        return reinterpret_cast<std::uintptr_t>(pointer) % alignment == 0;
     };
-    if (size <= kTileBytes) {
-        alignas(64) std::byte buffers[2][kTileBytes];
-        UserTiles tiles(operation, buffers[0], buffers[1]);
-        const std::size_t tile = kTileBytes / size;
-        for (std::size_t start = 0; start < elements; start += tile)
-            reduce_tile(tiles, start, std::min(tile, elements - start));
-        return;
+    alignas(64) std::byte tiles[2][kTileBytes];
+    std::byte *in = tiles[0], *inout = tiles[1];
+    std::unique_ptr<std::byte[]> large;
+    if (size > kTileBytes) {
+        const std::size_t stride = base::round_up(size, kUserAlignmentMax);
+        static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kUserAlignmentMax);
+        large.reset(new (std::nothrow) std::byte[2 * stride]);
+        WEFT_CHECK(large != nullptr, size);
+        in = large.get();
+        inout = in + stride;
     }
-    const std::size_t stride = base::round_up(size, kUserAlignmentMax);
-    static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ >= kUserAlignmentMax);
-    const std::unique_ptr<std::byte[]> buffers(new (std::nothrow) std::byte[2 * stride]);
-    WEFT_CHECK(buffers != nullptr, size);
-    UserTiles tiles(operation, buffers.get(), buffers.get() + stride);
-    for (std::size_t i = 0; i < elements; ++i) reduce_tile(tiles, i, 1);
+    const std::size_t tile = std::max<std::size_t>(kTileBytes / size, 1) * size;
+    for (std::size_t at = 0; at < elements * size; at += tile) {
+        const std::size_t bytes = std::min(tile, elements * size - at);
+        const auto combine = [&](const std::byte* left, std::byte* into) {
+            operation.function(left, into, bytes / size, operation.argument);
+        };
+        const std::byte* left = operands[0] + at;
+        if (!is_aligned(left)) {
+            copy_bytes(in, left, bytes);
+            left = in;
+        }
+        for (const std::byte* operand : operands.subspan(1, operands.size() - 2)) {
+            copy_bytes(inout, operand + at, bytes);
+            combine(left, inout);
+            std::swap(in, inout);
+            left = in;
+        }
+        // Only now may the target's tile change, because the target may be an operand.
+        std::byte* const target = targets[0] + at;
+        std::byte* const into = left != target && is_aligned(target) ? target : inout;
+        copy_bytes(into, operands.back() + at, bytes);
+        combine(left, into);
+        copy_bytes(target, into, bytes);
+        for (std::byte* const other : targets.subspan(1)) copy_bytes(other + at, target, bytes);
+    }
 }
 
 }  // namespace
@@ -261,7 +226,7 @@ ReduceFn ReduceTable::kernel(Type type, Op op) const noexcept {
     const auto column = static_cast<std::size_t>(op);
     if (row >= kBuiltinTypes || column >= kBuiltinOps) return nullptr;
     const ReduceFn found = kernels_->types[row].operations[column];
-    return found != nullptr ? found : kScalarKernels.types[row].operations[column];
+    return found != nullptr ? found : kBaselineKernels.types[row].operations[column];
 }
 
 Reducer ReduceTable::reducer(Type type, Op op) const noexcept {
@@ -279,7 +244,7 @@ std::vector<std::string_view> runnable_isas() {
 }
 
 base::Result<ReduceTable> select_isa(std::string_view wanted) {
-    if (wanted.empty() || wanted == "auto") return ReduceTable(best_table());
+    if (wanted.empty() || wanted == "auto") return best_kernels();
     const std::string runnable = fmt::format("{}", fmt::join(runnable_isas(), ", "));
     for (const KernelTable* table : built_tables()) {
         if (wanted != table->name) continue;
@@ -294,16 +259,20 @@ base::Result<ReduceTable> select_isa(std::string_view wanted) {
                       runnable);
 }
 
-ReduceFn reduce_kernel(Type type, Op op) noexcept {
-    static const ReduceTable best(best_table());
-    return best.kernel(type, op);
+const ReduceTable& best_kernels() noexcept {
+    static const ReduceTable best = [] {
+        auto at = built_tables().end();
+        while (!runs_here(**--at)) continue;  // the baseline, the first one, runs everywhere
+        return ReduceTable(**at);
+    }();
+    return best;
 }
 
 template <Type type>
 static void add_pairs(void* target, const void* left, const void* right,
                       std::size_t count) noexcept {
     const FloatState state;
-    reduce_kernel(type, Op::sum)(target, left, right, count);
+    best_kernels().kernel(type, Op::sum)(target, left, right, count);
 }
 
 template <Type... types>
@@ -318,15 +287,10 @@ ReduceFn exact_pair_kernel(Type type) noexcept {
                        Type::bfloat16>(type);
 }
 
-const ExactKernels& best_exact_kernels() noexcept {
-    static const ExactKernels& best = best_table().exact;
-    return best;
-}
-
 std::string operations_of(Type type) {
     std::vector<std::string_view> names;
     for (int op = 0; op < kBuiltinOps; ++op)
-        if (reduce_kernel(type, static_cast<Op>(op)) != nullptr ||
+        if (best_kernels().kernel(type, static_cast<Op>(op)) != nullptr ||
             (static_cast<Op>(op) == Op::exact_sum && has_exact_sum(type)))
             names.push_back(base::name_of(static_cast<Op>(op)));
     return fmt::format("{}", fmt::join(names, " "));
@@ -335,17 +299,10 @@ std::string operations_of(Type type) {
 void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes,
                 Stores stores) noexcept {
     if (target == source || bytes == 0) return;
-    if (stores == Stores::cached || bytes < kTileBytes) {
-        base::copy_bytes(target, source, bytes);
-        return;
-    }
-    const std::size_t begin = (kStreamAlignment - line_offset(target)) % kStreamAlignment;
-    const std::size_t end = begin + (bytes - begin) / kPassBytes * kPassBytes;
-    std::byte* const to = target + begin;
-    const std::byte* const from = source + begin;
-    std::memcpy(target, source, begin);
-    kBaselineKernels.copy({&to, 1, &from, 1, end - begin, /*stream=*/true});
-    std::memcpy(target + end, source + end, bytes - end);
+    if (stores == Stores::cached || bytes < kTileBytes)
+        return base::copy_bytes(target, source, bytes);
+    const Reducer none{.element_bytes = 1};
+    reduce_many_by_blocks({none, {&target, 1}, {&source, 1}, /*streams=*/true}, bytes);
 }
 
 void reduce_many(const Reducer& reducer, Targets targets, Operands operands, std::size_t elements,

@@ -60,16 +60,13 @@ class ReduceTable {
 /// processor can run. Fails if the name is unknown, or if this processor cannot run it.
 [[nodiscard]] base::Result<ReduceTable> select_isa(std::string_view wanted);
 
-/// Returns the kernel of the best instruction set that this processor can run, or nullptr.
-[[nodiscard]] ReduceFn reduce_kernel(Type type, Op op) noexcept;
+/// Returns the table of the best instruction set that this processor can run.
+[[nodiscard]] const ReduceTable& best_kernels() noexcept;
 
 /// Returns the kernel of Op::exact_sum for calls that add at most two values, or nullptr if the
 /// type has no such operation. The kernel sets the default floating-point state, in which the plain
 /// sum of two values is the exact sum, rounded once. A NaN may have any payload.
 [[nodiscard]] ReduceFn exact_pair_kernel(Type type) noexcept;
-
-/// Returns the kernels of exact sums of the best instruction set that this processor can run.
-[[nodiscard]] const ExactKernels& best_exact_kernels() noexcept;
 
 /// Returns the names of the operations that a built-in type has, such as "sum prod", for messages.
 [[nodiscard]] std::string operations_of(Type type);

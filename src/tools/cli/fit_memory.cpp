@@ -47,7 +47,7 @@ double unpack_ns_per_byte(int repetitions) {
 double reduce_ns_per_byte() {
     constexpr std::size_t kElements = 4096;
     constexpr int kRounds = 200;
-    const run::ReduceFn add = run::reduce_kernel(Type::float64, Op::sum);
+    const run::ReduceFn add = run::best_kernels().kernel(Type::float64, Op::sum);
     std::vector<double> sum(kElements, 1.0);
     const std::vector<double> other(kElements, 1.0);
     const double us =

@@ -143,7 +143,7 @@ TEST(ExactSum, ManyAdditionsAndMergesKeepAllCarries) {
                              0x0.fffffffffffffp-1022};
     for (int i = 0; i < 600'000; ++i) {
         const double value = values[i % 3];
-        sum.number.add(best_exact_kernels(), Type::float64, &value, 1);
+        sum.number.add(best_kernels().exact(), Type::float64, &value, 1);
         if (i % 50'000 == 0) merged.number.merge(sum.words);
     }
     for (const double value : values)
@@ -151,7 +151,7 @@ TEST(ExactSum, ManyAdditionsAndMergesKeepAllCarries) {
     const double largest = values[0];
     for (int i = 0; i < 199'999; ++i) {
         const double minus = -largest;
-        sum.number.add(best_exact_kernels(), Type::float64, &minus, 1);
+        sum.number.add(best_kernels().exact(), Type::float64, &minus, 1);
         reference.add(minus);
     }
     EXPECT_TRUE(same_bits(sum.number.rounded(kDoubleFormat), reference.rounded_to<double>()));
@@ -210,7 +210,7 @@ TEST(ExactSum, SumsOfPackedWordsOfAllRanksAreExact) {
         OwnedNumber sum;
         const auto values = hard_values<double>(Hard::wide, static_cast<std::uint64_t>(rank), 100);
         for (const double value : values) reference.add(value);
-        sum.number.add(best_exact_kernels(), Type::float64, values.data(), values.size());
+        sum.number.add(best_kernels().exact(), Type::float64, values.data(), values.size());
         sum.number.pack();
         for (int i = 0; i < ExactNumber::kWords; ++i) total[i] += sum.words[i];
     }
@@ -275,12 +275,12 @@ TEST(ExactSum, ColumnsAndWindowsHaveTheRoundedSum) {
 TEST(ExactSum, IgnoresAndKeepsTheFloatingPointStateOfTheThread) {
     const auto values = hard_values<double>(Hard::subnormal, 1, 1000);
     OwnedNumber expected;
-    expected.number.add(best_exact_kernels(), Type::float64, values.data(), values.size());
+    expected.number.add(best_kernels().exact(), Type::float64, values.data(), values.size());
     std::fesetround(FE_UPWARD);
     std::feclearexcept(FE_ALL_EXCEPT);
     std::feraiseexcept(FE_DIVBYZERO);
     OwnedNumber found;
-    found.number.add(best_exact_kernels(), Type::float64, values.data(), values.size());
+    found.number.add(best_kernels().exact(), Type::float64, values.data(), values.size());
     EXPECT_EQ(std::fegetround(), FE_UPWARD);
     EXPECT_EQ(std::fetestexcept(FE_ALL_EXCEPT), FE_DIVBYZERO);
     const double rounded = found.number.rounded(kDoubleFormat);

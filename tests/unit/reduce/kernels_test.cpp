@@ -103,7 +103,7 @@ TEST(SelectIsa, AutoSelectsTheLastRunnableSetAndNamesAreObeyed) {
     EXPECT_EQ(select_isa("").value().name(), names.back());
     EXPECT_EQ(select_isa("auto").value().name(), names.back());
     for (const std::string_view isa : names) EXPECT_EQ(select_isa(isa).value().name(), isa);
-    EXPECT_EQ(reduce_kernel(Type::float64, Op::sum),
+    EXPECT_EQ(best_kernels().kernel(Type::float64, Op::sum),
               select_isa("").value().kernel(Type::float64, Op::sum));
 }
 
@@ -116,9 +116,9 @@ TEST(SelectIsa, UnknownNamesAreRefusedAndQuoted) {
 }
 
 TEST(SelectIsa, UserTypesAndOperationsHaveNoKernel) {
-    EXPECT_EQ(reduce_kernel(Type::user, Op::sum), nullptr);
-    EXPECT_EQ(reduce_kernel(Type::int32, Op::user), nullptr);
-    EXPECT_EQ(reduce_kernel(Type::float32, Op::bxor), nullptr);
+    EXPECT_EQ(best_kernels().kernel(Type::user, Op::sum), nullptr);
+    EXPECT_EQ(best_kernels().kernel(Type::int32, Op::user), nullptr);
+    EXPECT_EQ(best_kernels().kernel(Type::float32, Op::bxor), nullptr);
 }
 
 }  // namespace

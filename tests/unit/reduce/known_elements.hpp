@@ -353,7 +353,7 @@ void check_type(std::size_t count_max) {
         for (int number = 0; number < kBuiltinOps; ++number) {
             const auto op = static_cast<Op>(number);
             const ReduceFn kernel = select_isa(isa).value().kernel(type_of<T>(), op);
-            ASSERT_EQ(kernel == nullptr, reduce_kernel(type_of<T>(), op) == nullptr);
+            ASSERT_EQ(kernel == nullptr, best_kernels().kernel(type_of<T>(), op) == nullptr);
             if (kernel == nullptr) continue;
             for (std::size_t count = 0; count <= count_max; ++count)
                 for (const auto& shifts : kShifts)

@@ -105,8 +105,8 @@ TEST(MoreTypes, TheLowerIndexOfEqualValuesWinsInEitherOrder) {
                 const P& left = swapped ? row.b : row.a;
                 const P& right = swapped ? row.a : row.b;
                 P found;
-                reduce_kernel(Type::double_int, least ? Op::minloc : Op::maxloc)(&found, &left,
-                                                                                 &right, 1);
+                best_kernels().kernel(Type::double_int, least ? Op::minloc : Op::maxloc)(
+                    &found, &left, &right, 1);
                 EXPECT_TRUE(as_specified<P>(Op::minloc, reinterpret_cast<std::byte*>(&found),
                                             least ? row.least : row.greatest))
                     << found.value << " at " << found.index;
@@ -118,7 +118,7 @@ template <class T>
 void check_any_order(const std::vector<T>& elements, std::initializer_list<Op> ops) {
     std::mt19937_64 random(3);
     for (const Op op : ops) {
-        const ReduceFn combine = reduce_kernel(type_of<T>(), op);
+        const ReduceFn combine = best_kernels().kernel(type_of<T>(), op);
         std::vector<std::byte> first;
         for (int trial = 0; trial < 300; ++trial) {
             std::vector<T> rest = elements;

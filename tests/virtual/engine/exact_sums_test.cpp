@@ -63,7 +63,7 @@ struct Trial {
         for (Rank rank = 0; rank < size; ++rank) {
             const auto values = input(rank);
             const auto own = ExactWindow::bounds(run::range_of(
-                run::best_exact_kernels(), Type::float64, values.data(), values.size()));
+                run::best_kernels().exact(), Type::float64, values.data(), values.size()));
             for (std::size_t i = 0; i < own.size(); ++i) bounds[i] = std::max(bounds[i], own[i]);
         }
         return ExactWindow::within(bounds);
