@@ -12,12 +12,6 @@ namespace weft::run {
 
 namespace {
 
-std::vector<Rank> count_by_node(const Job& job) {
-    std::vector<Rank> ranks(static_cast<std::size_t>(job.nodes));
-    for (const int node : job.node_of_rank) ++ranks[node];
-    return ranks;
-}
-
 std::string counted(int number, std::string_view noun) {
     return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
@@ -29,7 +23,7 @@ void log_job(const base::Log& log, const Description& facts, const ReduceTable& 
     log.info(fmt::format(
         "{} on {} (ranks of each node: {}); waiting ranks {}: {} on this host, {} available",
         counted(job.bootstrap->size(), "rank"), counted(job.nodes, "node"),
-        fmt::join(facts.ranks_per_node, ", "), facts.waiting, counted(job.host_ranks, "rank"),
+        fmt::join(job.ranks_per_node, ", "), facts.waiting, counted(job.host_ranks, "rank"),
         counted(job.host_cpus, "processor")));
     log.info(fmt::format("ranks of a node map each other's memory at {} addresses",
                          facts.addresses == "equal" ? "equal" : "different"));
@@ -99,8 +93,8 @@ std::string exposure_text(const link::DirectMemory& direct, const MappedBytes& m
 
 void log_network(const base::Log& log, const Description& facts) {
     if (!facts.port) return log.info("network: none, all ranks share memory");
-    if (!facts.survey) return log.info(fmt::format("network: {}", facts.survey_problem));
-    const link::FabricSurvey& found = *facts.survey;
+    if (!*facts.survey) return log.info(fmt::format("network: {}", facts.survey->failure().text));
+    const link::FabricSurvey& found = **facts.survey;
     const std::string nics = facts.port->nics == 1
                                  ? ""
                                  : fmt::format(" (puts of more than {} bytes use {} NICs)",
@@ -138,7 +132,6 @@ void log_settings(const base::Log& log, const base::Settings& settings) {
 Description describe(const Job& job, const base::Settings& settings, bool with_survey) {
     Description description{
         .job = job,
-        .ranks_per_node = count_by_node(job),
         .waiting = job.host_ranks <= job.host_cpus ? "spin" : "yield",
         .addresses = job.node_map->mode() == link::AddressMode::equal ? "equal" : "offset",
         .mapping_problems = job.node_map->problems()};
@@ -147,19 +140,15 @@ Description describe(const Job& job, const base::Settings& settings, bool with_s
     if (job.wire->port() != nullptr) description.port = job.wire->port()->facts();
     if (!with_survey) return description;
     const Rank ranks = job.bootstrap->size();
-    auto survey = link::load_survey({.provider = settings.provider,
-                                     .address = settings.fabric_address,
-                                     .nics = settings.cards,
-                                     .host = job.rank_processors,
-                                     .module = settings.fabric_module,
-                                     .rank = 0,
-                                     .size = ranks,
-                                     .one_host = job.host_ranks == ranks,
-                                     .notify = settings.notify});
-    if (survey)
-        description.survey = *std::move(survey);
-    else
-        description.survey_problem = survey.failure().text;
+    description.survey = link::load_survey({.provider = settings.provider,
+                                            .address = settings.fabric_address,
+                                            .nics = settings.cards,
+                                            .host = job.rank_processors,
+                                            .module = settings.fabric_module,
+                                            .rank = 0,
+                                            .size = ranks,
+                                            .one_host = job.host_ranks == ranks,
+                                            .notify = settings.notify});
     return description;
 }
 

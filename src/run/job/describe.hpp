@@ -21,15 +21,13 @@ namespace weft::run {
 /// Facts about a job, its host and its node, as this rank knows them.
 struct Description {
     const Job& job;
-    std::vector<Rank> ranks_per_node;
     std::string_view waiting;      ///< how ranks of this host wait: "spin" or "yield"
     std::string_view addresses;    ///< addresses of mappings on this node: "equal" or "offset"
     std::string adoption_off;      ///< reason why buffers are never remapped; empty: they may be
     std::string mapping_problems;  ///< failed mappings of peers; empty: none
 
-    /// Network that the job uses, or would use if it had several nodes.
-    std::optional<link::FabricSurvey> survey;
-    std::string survey_problem;             ///< reason why `survey` is missing
+    /// Network that the job uses, or would use if it had several nodes. See describe().
+    std::optional<base::Result<link::FabricSurvey>> survey;
     std::optional<link::FabricFacts> port;  ///< empty if all ranks share memory
 };
 

@@ -12,8 +12,14 @@ namespace weft::run {
 
 namespace {
 
-/// Applies the limit of the group at `folder`, `time` in each `period`, if it is lower.
-void apply_limit(CpuQuota& quota, const std::string& folder, double time, double period) {
+/// Applies the limit of the group at `folder`, if it is lower. Both versions of the file system
+/// give the processor time in each period, in microseconds. "max" and -1 mean no limit.
+void apply_limit(CpuQuota& quota, const std::string& folder) {
+    double time = 0, period = 0;
+    if (!(std::ifstream(folder + "/cpu.max") >> time >> period)) {
+        std::ifstream(folder + "/cpu.cfs_quota_us") >> time;
+        std::ifstream(folder + "/cpu.cfs_period_us") >> period;
+    }
     if (!(time > 0) || !(period > 0)) return;
     const double thousandths = std::clamp(time / period * 1000, 1.0, 4e9);
     if (quota.limited() && thousandths >= quota.thousandths) return;
@@ -23,29 +29,10 @@ void apply_limit(CpuQuota& quota, const std::string& folder, double time, double
     quota.group = base::mix(status.st_dev) + base::mix(status.st_ino + 1);
 }
 
-/// Reads a limit of cgroup version 2, such as "max 100000" or "50000 100000", in microseconds.
-void read_version_2(CpuQuota& quota, const std::string& folder) {
-    std::ifstream file(folder + "/cpu.max");
-    std::string time;
-    double period = 0;
-    if (!(file >> time >> period) || time == "max") return;
-    apply_limit(quota, folder, std::strtod(time.c_str(), nullptr), period);
-}
-
-/// Reads a limit of cgroup version 1, in microseconds. A time of -1 means no limit.
-void read_version_1(CpuQuota& quota, const std::string& folder) {
-    double time = 0;
-    double period = 0;
-    std::ifstream(folder + "/cpu.cfs_quota_us") >> time;
-    std::ifstream(folder + "/cpu.cfs_period_us") >> period;
-    apply_limit(quota, folder, time, period);
-}
-
 /// Reads the group at `path` and its parents up to `root`. In a container, only `root` may exist.
-template <class Reader>
-void read_groups(CpuQuota& quota, const std::string& root, std::string path, Reader read_group) {
+void read_groups(CpuQuota& quota, const std::string& root, std::string path) {
     while (true) {
-        read_group(quota, root + path);
+        apply_limit(quota, root + path);
         const std::size_t slash = path.rfind('/');
         if (slash == std::string::npos) return;
         path.resize(slash);
@@ -65,10 +52,10 @@ CpuQuota cpu_quota(const std::string& groups_file, const std::string& root) {
         const std::string controllers = line.substr(first + 1, second - first - 1);
         std::string path = line.substr(second + 1);
         if (path == "/") path.clear();
-        if (controllers.empty()) read_groups(quota, root, path, read_version_2);
+        if (controllers.empty()) read_groups(quota, root, path);
         if (("," + controllers + ",").find(",cpu,") != std::string::npos) {
-            read_groups(quota, root + '/' + controllers, path, read_version_1);
-            if (controllers != "cpu") read_groups(quota, root + "/cpu", path, read_version_1);
+            read_groups(quota, root + '/' + controllers, path);
+            if (controllers != "cpu") read_groups(quota, root + "/cpu", path);
         }
     }
     return quota;

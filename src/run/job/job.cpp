@@ -56,15 +56,6 @@ base::Result<void> check_agreement(const std::vector<BusinessCard>& cards, Rank 
     return {};
 }
 
-/// Returns a text of all settings that must be equal on all ranks. Without WEFT_NODES, a launcher
-/// must set a node id for all ranks or for none, so the text also tells whether this rank has one.
-std::string agreement_of(const base::Settings& settings) {
-    std::string text = base::agreement_text(settings);
-    if (settings.nodes == 0)
-        text += fmt::format("{}={}\n", base::kNodeIdVariable, settings.node_id ? "given" : "");
-    return text;
-}
-
 /// Lists the ranks that `me` and `other` could map, for an error message.
 std::string mapping_difference(const std::vector<link::MapVerdict>& verdicts, Rank me, Rank other) {
     std::string text;
@@ -95,11 +86,7 @@ class Joiner {
             job_.bootstrap == nullptr && rank &&
             // weft run itself names a rank that is missing in the first runtime.
             (!link::started_by_own_launcher() || link::has_joined_job()))
-            watch.emplace(*job_.sigterm_report,
-                          StartWatchOptions{
-                              .rank = *rank,
-                              .report_ns = settings_.timeout_ns,
-                              .ends_job = settings_.timeout_action == base::TimeoutAction::abort});
+            watch.emplace(*job_.sigterm_report, *rank, settings_);
         std::uint64_t begun_ns = base::monotonic_ns();
         if (job_.bootstrap == nullptr) {
             auto bootstrap = link::join_job();
@@ -139,7 +126,9 @@ class Joiner {
             end_phase(name, begun_ns);
         }
         make_wire();
-        move_to_own_processor();
+        // Moves to an own processor: the scheduler might let waiting ranks share one.
+        const auto& [processors, position] = job_.rank_processors;
+        if (const auto processor = processor_for(processors, position)) move_to(*processor);
         job_.sigterm_report->set_stage(nullptr);
         return std::move(job_);
     }
@@ -159,12 +148,12 @@ class Joiner {
         constexpr std::uint64_t kBankMax = std::uint64_t{1} << 36;
         constexpr std::uint64_t kHeapMax = std::uint64_t{1} << 46;
         constexpr std::uint64_t kCellsEndMax = std::uint64_t{64} << 30;
-        if (settings_.bank_bytes > kBankMax)
-            return base::fail(Status::argument, "WEFT_BANK_BYTES: {} bytes; expected at most {}",
-                              settings_.bank_bytes, kBankMax);
-        if (settings_.heap_bytes > kHeapMax)
-            return base::fail(Status::argument, "WEFT_HEAP_SIZE: {} bytes; expected at most {}",
-                              settings_.heap_bytes, kHeapMax);
+        for (const auto& [name, bytes, limit] :
+             {std::tuple{"WEFT_BANK_BYTES", settings_.bank_bytes, kBankMax},
+              {"WEFT_HEAP_SIZE", settings_.heap_bytes, kHeapMax}})
+            if (bytes > limit)
+                return base::fail(Status::argument, "{}: {} bytes; expected at most {}", name,
+                                  bytes, limit);
         const std::uint64_t cells_end = layout().heap;
         if (cells_end >= kCellsEndMax)
             return base::fail(
@@ -196,7 +185,11 @@ class Joiner {
         BusinessCard mine{{.segment = segment_->card(),
                            .probe = reinterpret_cast<std::uintptr_t>(&probe_),
                            .host = read_host_facts()},
-                          agreement_of(settings_)};
+                          base::agreement_text(settings_)};
+        // Without WEFT_NODES, a launcher must set a node id for all ranks or for none.
+        if (settings_.nodes == 0)
+            mine.settings +=
+                fmt::format("{}={}\n", base::kNodeIdVariable, settings_.node_id ? "given" : "");
         if (sched_getaffinity(0, sizeof mine.cpus, &mine.cpus) != 0) CPU_ZERO(&mine.cpus);
         const auto records = WEFT_TRY(exchange("weft.card", to_bytes(mine)));
         for (const Bytes& record : records) {
@@ -224,6 +217,8 @@ class Joiner {
             processors.push_back(card.cpus);
         }
         job_.nodes = static_cast<int>(nodes.size());
+        job_.ranks_per_node.resize(nodes.size());
+        for (const int node : job_.node_of_rank) ++job_.ranks_per_node[node];
         job_.hosts = static_cast<int>(hosts.size());
         for (auto& [host, counted] : hosts) {
             const int processors = counted.processors();
@@ -250,12 +245,6 @@ class Joiner {
         for (const BusinessCard& card : cards_)
             ranks.push_back(card.host.on_network(card.segment.boot));
         return link::choose_address(ranks, static_cast<std::size_t>(me_));
-    }
-
-    /// Moves this rank to its own processor. The scheduler might let waiting ranks share one.
-    void move_to_own_processor() {
-        const auto& [processors, position] = job_.rank_processors;
-        if (const auto processor = processor_for(processors, position)) move_to(*processor);
     }
 
     base::Result<void> map_node() {
@@ -339,13 +328,6 @@ class Joiner {
         return {};
     }
 
-    base::Result<void> exchange_verdicts() {
-        MappingCard card{.verdict = job_.node_map->verdict(), .copy_error = error_of_copying()};
-        if (port_) card.address = port_->address();
-        const auto published = exchange("weft.verdict", to_bytes(card));
-        return published ? apply_verdicts(*published) : published.failure();
-    }
-
     /// Returns 0 if the kernel lets this rank copy from all mapped ranks, else an errno.
     [[nodiscard]] int error_of_copying() const {
         for (const Rank peer : job_.node_map->verdict().mapped) {
@@ -376,7 +358,10 @@ class Joiner {
     }
 
     /// Determines the node, and gives the port the addresses of remote ranks.
-    base::Result<void> apply_verdicts(const std::vector<Bytes>& published) {
+    base::Result<void> exchange_verdicts() {
+        MappingCard mine{.verdict = job_.node_map->verdict(), .copy_error = error_of_copying()};
+        if (port_) mine.address = port_->address();
+        const auto published = WEFT_TRY(exchange("weft.verdict", to_bytes(mine)));
         std::vector<link::MapVerdict> verdicts;
         std::vector<std::span<const std::byte>> addresses;
         std::vector<int> errors;  // errno of kernel copies, by rank
@@ -392,7 +377,12 @@ class Joiner {
         job_.node_ranks = group.ranks;
         job_.direct_problem = direct_problem(group.ranks, errors);
         job_.direct = group.ranks.size() > 1 && job_.direct_problem.empty();
-        job_.direct_everywhere = !only_stages() && all_map_their_nodes(verdicts) &&
+        // Every rank must have mapped all ranks whose cards name its node.
+        const auto maps_node = [&](const link::MapVerdict& verdict) {
+            const int node = job_.node_of_rank[verdict.rank];
+            return std::cmp_equal(verdict.mapped.size(), job_.ranks_per_node[node]);
+        };
+        job_.direct_everywhere = !only_stages() && std::ranges::all_of(verdicts, maps_node) &&
                                  std::ranges::all_of(errors, [](int error) { return error == 0; });
         for (Rank rank = 0; rank < size_; ++rank) {
             const auto address = addresses[rank];
@@ -433,18 +423,7 @@ class Joiner {
         }
         WEFT_TRY(job_.bootstrap->start_fence());
         while (!job_.bootstrap->fence_ended()) static_cast<void>(drive());
-        if (port_->failure() != nullptr) return *port_->failure();
-        return {};
-    }
-
-    /// Returns true if every rank has mapped all ranks whose cards name its node.
-    [[nodiscard]] bool all_map_their_nodes(std::span<const link::MapVerdict> verdicts) const {
-        std::vector<std::size_t> ranks(static_cast<std::size_t>(job_.nodes));
-        for (const int node : job_.node_of_rank) ++ranks[node];
-        return std::ranges::all_of(verdicts, [&](const link::MapVerdict& verdict) {
-            const int node = job_.node_of_rank[verdict.rank];
-            return verdict.mapped.size() == ranks[node];
-        });
+        return port_->failure();
     }
 
     void make_wire() {

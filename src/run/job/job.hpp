@@ -35,6 +35,7 @@ struct Job {
     bool direct_everywhere = false;  ///< ranks of each node may do so; equal on all ranks
     std::string direct_problem;      ///< reason if not `direct`; empty if the node has one rank
     std::vector<int> node_of_rank;   ///< number of each rank's node, from the cards
+    std::vector<Rank> ranks_per_node;
     int nodes = 1;
     int hosts = 1;                    ///< number of running kernels, each with its own clock
     int host_ranks = 1;               ///< ranks on this host, on any virtual node

@@ -93,16 +93,6 @@ std::uint64_t digest_of(std::string_view text) {
     return digest;
 }
 
-/// Reads the file that a variable names. Adds a line with its size and digest to `agreed`.
-base::Result<std::string> read_agreed(const char* variable, const std::string& path,
-                                      std::string& agreed) {
-    auto text = base::read_file(path, kMeasuredBytesMax, base::Pipes::refused);
-    if (!text) return text.failure().within(variable);
-    agreed +=
-        fmt::format("{}={} bytes with digest {:016x}\n", variable, text->size(), digest_of(*text));
-    return text;
-}
-
 }  // namespace
 
 base::Result<plan::Tuning> parse_tuning(std::string_view text, std::string name) {
@@ -174,21 +164,22 @@ link::AdoptionPrices prices_by(const plan::MeasuredCosts& costs) {
 }
 
 base::Result<MeasuredFiles> read_measured_files(base::Settings& settings) {
+    const auto read = [&](const char* variable, const std::string& path, auto parse,
+                          auto& contents) -> base::Result<void> {
+        if (path.empty()) return {};
+        const auto text = base::read_file(path, kMeasuredBytesMax, base::Pipes::refused);
+        if (!text) return text.failure().within(variable);
+        settings.agreed_files += fmt::format("{}={} bytes with digest {:016x}\n", variable,
+                                             text->size(), digest_of(*text));
+        auto parsed = parse(*text);
+        if (!parsed) return parsed.failure().within(fmt::format("{}={}", variable, path));
+        contents = *std::move(parsed);
+        return {};
+    };
     MeasuredFiles files;
-    if (!settings.parameters.empty()) {
-        const auto text =
-            WEFT_TRY(read_agreed("WEFT_PARAMETERS", settings.parameters, settings.agreed_files));
-        auto costs = parse_costs(text);
-        if (!costs) return costs.failure().within("WEFT_PARAMETERS=" + settings.parameters);
-        files.costs = *std::move(costs);
-    }
-    if (!settings.tuning.empty()) {
-        const auto text =
-            WEFT_TRY(read_agreed("WEFT_TUNING", settings.tuning, settings.agreed_files));
-        auto tuning = parse_tuning(text, settings.tuning);
-        if (!tuning) return tuning.failure().within("WEFT_TUNING=" + settings.tuning);
-        files.tuning = *std::move(tuning);
-    }
+    WEFT_TRY(read("WEFT_PARAMETERS", settings.parameters, parse_costs, files.costs));
+    const auto parse = [&](const std::string& text) { return parse_tuning(text, settings.tuning); };
+    WEFT_TRY(read("WEFT_TUNING", settings.tuning, parse, files.tuning));
     return files;
 }
 

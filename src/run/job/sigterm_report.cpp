@@ -176,21 +176,22 @@ void uninstall(HandlerMemory& shared) {
 }  // namespace
 
 SigtermReport::SigtermReport(bool enabled) {
-    if (!enabled) return;
     HandlerMemory& shared = memory();
     const std::lock_guard held(shared.mutex);
-    for (Entry& entry : shared.entries) {
-        if (entry.taken) continue;
-        entry.taken = true;
-        entry.rank = -1;
-        entry.stage = nullptr;
-        entry.detail = nullptr;
-        entry.status_request.inside = 0;
-        entry.status_request.pending = false;
-        entry_ = &entry;
-        break;
+    const auto free = std::ranges::find_if_not(
+        shared.entries, [](const Entry& entry) -> bool { return entry.taken; });
+    if (!enabled || free == shared.entries.end()) {
+        unread_ = std::make_unique<Entry>();
+        entry_ = unread_.get();
+        return;
     }
-    if (entry_ == nullptr) return;
+    entry_ = &*free;
+    entry_->taken = true;
+    entry_->rank = -1;
+    entry_->stage = nullptr;
+    entry_->detail = nullptr;
+    entry_->status_request.inside = 0;
+    entry_->status_request.pending = false;
     if (shared.enabled_entries++ == 0 || !shared.installed) install(shared);
     entry_->enabled = true;
 }
@@ -198,39 +199,38 @@ SigtermReport::SigtermReport(bool enabled) {
 SigtermReport::~SigtermReport() {
     retire();
     set_file(-1);
-    if (entry_ != nullptr) entry_->taken = false;
+    entry_->taken = false;
 }
 
 void SigtermReport::retire() {
-    if (entry_ == nullptr || !entry_->enabled) return;
+    if (!entry_->enabled) return;
     HandlerMemory& shared = memory();
     const std::lock_guard held(shared.mutex);
     entry_->enabled = false;
     if (--shared.enabled_entries == 0 && shared.installed) uninstall(shared);
 }
 
-void SigtermReport::set_rank(Rank rank) noexcept {
-    if (entry_ != nullptr) entry_->rank = rank;
-}
-
 void SigtermReport::set_file(int file) noexcept {
-    if (entry_ == nullptr) return;
-    const int own = file < 0 ? -1 : ::fcntl(file, F_DUPFD_CLOEXEC, 0);
+    const int own = file < 0 || !entry_->taken ? -1 : ::fcntl(file, F_DUPFD_CLOEXEC, 0);
     const int before = entry_->file.exchange(own);
     if (before >= 0) ::close(before);
 }
 
-void SigtermReport::set_stage(const char* stage) noexcept {
-    if (entry_ != nullptr) entry_->stage = stage;
+void SigtermReport::set_rank(Rank rank) noexcept {
+    entry_->rank = rank;
 }
-
+void SigtermReport::set_stage(const char* stage) noexcept {
+    entry_->stage = stage;
+}
 const char* SigtermReport::stage() const noexcept {
-    return entry_ != nullptr ? entry_->stage.load() : nullptr;
+    return entry_->stage;
+}
+StatusRequest& SigtermReport::status_request() noexcept {
+    return entry_->status_request;
 }
 
 /// Writes the text that the handler cannot be reading, then publishes it.
 void SigtermReport::set_detail(std::string_view detail) noexcept {
-    if (entry_ == nullptr) return;
     auto& text = entry_->details[entry_->detail == entry_->details[0].data() ? 1 : 0];
     text[detail.copy(text.data(), text.size() - 1)] = '\0';
     // Release: pairs with the acquire in the handler.
@@ -239,19 +239,15 @@ void SigtermReport::set_detail(std::string_view detail) noexcept {
 
 void SigtermReport::answer(std::string_view line) {
     base::write_line(line);
-    if (entry_ != nullptr) write_to(entry_->file, std::string(line) + "\n");
+    write_to(entry_->file, std::string(line) + "\n");
     if (--memory().unanswered > 0) return;
     restore_default();
     ::kill(::getpid(), SIGTERM);
     while (true) ::pause();  // the signal may be delivered to another thread first
 }
 
-StatusRequest& SigtermReport::status_request() noexcept {
-    return entry_ != nullptr ? entry_->status_request : unused_request_;
-}
-
-StartWatch::StartWatch(SigtermReport& report, const StartWatchOptions& options)
-    : report_(report), options_(options), node_(link::processes_of_this_node(options.rank)) {
+StartWatch::StartWatch(SigtermReport& report, Rank rank, const base::Settings& settings)
+    : report_(report), rank_(rank), settings_(settings), node_(link::processes_of_this_node(rank)) {
     const base::BlockedSignals blocked;
     try {
         thread_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
@@ -271,10 +267,10 @@ StartWatch::~StartWatch() {
 void StartWatch::watch(const std::stop_token& stop) noexcept {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
-    const bool reports = options_.report_ns != 0;
+    const bool reports = settings_.timeout_ns != 0;
     std::chrono::nanoseconds next_report = std::chrono::years(1);  // times in ns may overflow
-    if (options_.report_ns < static_cast<std::uint64_t>(next_report.count()))
-        next_report = std::chrono::nanoseconds(options_.report_ns);
+    if (settings_.timeout_ns < static_cast<std::uint64_t>(next_report.count()))
+        next_report = std::chrono::nanoseconds(settings_.timeout_ns);
     try {
         std::unique_lock lock(mutex_);
         std::chrono::nanoseconds pause = kPauseMin;
@@ -301,8 +297,8 @@ void StartWatch::watch(const std::stop_token& stop) noexcept {
 /// take longer than WEFT_TIMEOUT.
 void StartWatch::report_wait(std::chrono::nanoseconds waited) const {
     const char* const stage = report_.stage();
-    const bool ends = options_.ends_job && !missing_.empty();
-    base::write_line(fmt::format("weft: rank {}: {}{}{} (start-up has taken {} s{})", options_.rank,
+    const bool ends = settings_.timeout_action == base::TimeoutAction::abort && !missing_.empty();
+    base::write_line(fmt::format("weft: rank {}: {}{}{} (start-up has taken {} s{})", rank_,
                                  stage != nullptr ? stage : "start-up",
                                  missing_.empty() ? "" : "; ", missing_,
                                  std::chrono::duration_cast<std::chrono::seconds>(waited).count(),

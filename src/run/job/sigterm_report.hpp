@@ -12,12 +12,14 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/environment.hpp"
 #include "link/bootstrap/rank_processes.hpp"
 #include "run/execute/turn.hpp"
 #include "weft/types.hpp"
@@ -30,8 +32,6 @@ class SigtermReport {
     /// If `enabled` is false, the handler does not report this runtime.
     explicit SigtermReport(bool enabled = true);
     ~SigtermReport();
-    SigtermReport(const SigtermReport&) = delete;
-    SigtermReport& operator=(const SigtermReport&) = delete;
 
     void set_rank(Rank rank) noexcept;
     /// Also writes the lines to a duplicate of this descriptor; negative: to no file.
@@ -53,15 +53,8 @@ class SigtermReport {
     struct Entry;  ///< data of a runtime in process-wide memory
 
   private:
-    Entry* entry_ = nullptr;        ///< null: no reports, or too many runtimes
-    StatusRequest unused_request_;  ///< without an entry: never set by the handler
-};
-
-/// Options of a StartWatch.
-struct StartWatchOptions {
-    Rank rank = 0;                ///< rank of this process, from the launcher's environment
-    std::uint64_t report_ns = 0;  ///< time until the first report about a long start-up; 0: never
-    bool ends_job = false;        ///< a report about a missing rank ends this process with status 3
+    Entry* entry_ = nullptr;
+    std::unique_ptr<Entry> unread_;  ///< if not enabled, or with too many runtimes
 };
 
 /// Watches the start of a job, with a thread that blocks signals: detects ranks of this node that
@@ -72,8 +65,8 @@ struct StartWatchOptions {
 /// handler has no time to check ranks. Under Slurm, PMIx ends the wait, without the cause.
 class StartWatch {
   public:
-    /// `report` must outlive this object.
-    StartWatch(SigtermReport& report, const StartWatchOptions& options);
+    /// `report` and `settings` must outlive this object. `rank`: from the launcher's environment.
+    StartWatch(SigtermReport& report, Rank rank, const base::Settings& settings);
     ~StartWatch();
 
     /// Returns a text about the ranks that had ended at the last check; empty if there were none.
@@ -84,7 +77,8 @@ class StartWatch {
     void report_wait(std::chrono::nanoseconds waited) const;
 
     SigtermReport& report_;
-    const StartWatchOptions options_;
+    const Rank rank_;
+    const base::Settings& settings_;
     link::RankProcesses node_;
     std::mutex mutex_;  ///< protects missing_; also used by sleep_
     std::string missing_;

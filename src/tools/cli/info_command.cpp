@@ -30,8 +30,8 @@ struct InfoArguments {
 Json job_json(const run::Description& facts) {
     return {{"launched", link::rank_by_environment().has_value()},
             {"ranks", facts.job.bootstrap->size()},
-            {"nodes", facts.ranks_per_node.size()},
-            {"ranks_per_node", facts.ranks_per_node},
+            {"nodes", facts.job.ranks_per_node.size()},
+            {"ranks_per_node", facts.job.ranks_per_node},
             {"provider", facts.port ? facts.port->provider : "none"},
             {"notify", facts.port ? link::to_text(facts.port->notify) : "none"},
             {"host_ranks", facts.job.host_ranks},
@@ -44,7 +44,7 @@ Json topology_json(const topology::MachineModel& machine, const run::Description
     for (const topology::Processors& core : machine.usable_cores) usable += core.size();
     return {{"host", machine.host},
             {"processor", machine.processor},
-            {"nodes", job.ranks_per_node.size()},
+            {"nodes", job.job.ranks_per_node.size()},
             {"packages", machine.packages},
             {"numa_nodes", machine.numa_nodes},
             {"cores", machine.cores},
@@ -127,12 +127,12 @@ void add_completion(Json& report, const link::FabricSurvey& survey) {
 }
 
 void add_network(Json& info, const run::Description& job) {
-    if (!job.survey) {
+    if (!*job.survey) {
         info["provider"] = "none";
-        info["provider_reason"] = job.survey_problem;
+        info["provider_reason"] = job.survey->failure().text;
         return;
     }
-    const link::FabricSurvey& survey = *job.survey;
+    const link::FabricSurvey& survey = **job.survey;
     const bool usable = !survey.provider.empty();
     info["provider"] = usable ? survey.provider : "none";
     info["provider_reason"] = survey.reason;
@@ -221,7 +221,7 @@ Json info_json(run::Runtime& runtime) {
                 {"commit", kCommit},
                 {"compiler", kBuildCompiler},
                 {"build", kBuildType},
-                {"libfabric", facts.survey ? facts.survey->version : ""},
+                {"libfabric", *facts.survey ? (*facts.survey)->version : ""},
                 {"pmix", link::pmix_version()},
                 {"hwloc", machine.reader_version}}},
               {"job", job_json(facts)}};

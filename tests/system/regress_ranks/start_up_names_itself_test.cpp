@@ -64,7 +64,9 @@ TEST(StartUp, AMissingRankEndsTheJobOnRequest) {
 /// Prints the missing rank of a job of two. No launcher runs: the environment claims the job.
 int wait_for_peers(const Words&) {
     run::SigtermReport report;
-    run::StartWatch watch(report, {.rank = 0});
+    base::Settings settings;
+    settings.timeout_ns = 0;
+    run::StartWatch watch(report, 0, settings);
     std::string missing;
     for (int attempt = 0; attempt < 200 && missing.empty(); ++attempt) {
         ::poll(nullptr, 0, 50);
