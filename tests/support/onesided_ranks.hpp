@@ -12,9 +12,10 @@
 #include <span>
 #include <vector>
 
-#include "run/onesided/registered.hpp"
+#include "run/onesided/onesided.hpp"
 #include "tests/support/fabric_over.hpp"
 #include "tests/support/full_mode.hpp"
+#include "tests/support/serve_onesided.hpp"
 
 namespace weft::test {
 
@@ -65,12 +66,13 @@ class Ranks {
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& calls = calls_.emplace_back(wire, drive, area, rank);
             calls.let_sleep();
-            if (calls.service().has_origins())
-                wire.set_service(&Calls::serve, &Calls::on_immediate, &calls);
+            if (calls.service().has_origins()) serve_onesided(wire, calls);
         }
     }
 
     [[nodiscard]] Rank size() const { return network_.size(); }
+    /// Returns true if a quiet of the default stream may have to wait.
+    [[nodiscard]] bool is_busy(Rank rank) { return !(*this)[rank].streams().of(nullptr).is_idle(); }
     Calls& operator[](Rank rank) { return calls_[static_cast<std::size_t>(rank)]; }
     base::Random& random() { return random_; }
     /// Makes one progress call of a random rank.
@@ -104,7 +106,7 @@ class Ranks {
             const std::uint64_t number = service.registered().add(memory);
             base::RemoteRegion region;
             if (with_network) region = *wire.memory().register_memory(memory);
-            wire.set_service(&Calls::serve, &Calls::on_immediate, &calls_[index]);
+            serve_onesided(wire, calls_[index]);
             for (Rank from = 0; from < size(); ++from) {
                 service.serve_near(from);
                 run::PeerMemory& handle =

@@ -28,10 +28,9 @@ static_assert(static_cast<int>(Compare::eq) == WEFT_EQ &&
 /// Changes a peer's word. Stores its former value in *old, unless `old` is NULL.
 weft_status change(const char* function, weft_team* team, RequestKind kind, std::uint64_t* word,
                    std::uint64_t operand, std::uint64_t expected, int peer, std::uint64_t* old) {
-    return on_memory(function, team, [&](RemoteMemory remote) -> Result<void> {
-        const WordChange change{kind, word, sizeof *word, operand, expected};
-        if (old == nullptr) return remote.apply(change, peer);
-        return store(remote.change(change, peer), old);
+    return on_memory(function, team, [&](RemoteMemory remote) {
+        return remote.change(word, {kind, sizeof *word, operand, expected}, peer, old,
+                             Return::reusable);
     });
 }
 
@@ -80,7 +79,6 @@ Result<RequestKind> request_kind(weft_atomic_kind kind, bool wants_value) {
 struct AtomicArguments {
     weft_atomic_kind kind;
     weft_type type;
-    void* word;
     const void* operand;  ///< unused by a fetch
     const void* compare;  ///< used by a compare-and-swap only
     void* result;         ///< receives the former value; NULL: the caller does not want it
@@ -100,7 +98,7 @@ Result<WordChange> to_change(const AtomicArguments& given) {
     if (given.compare == nullptr && kind == RequestKind::compare_swap)
         return fail(Status::argument, "compare is NULL");
     if (given.result == nullptr && only_loads) return fail(Status::argument, "result is NULL");
-    WordChange change{adds_real ? RequestKind::add_real : kind, given.word, type.width, 0, 0};
+    WordChange change{adds_real ? RequestKind::add_real : kind, type.width, 0, 0};
     if (!only_loads) change.operand = value_at(given.operand, type);
     if (kind == RequestKind::compare_swap) change.compare = value_at(given.compare, type);
     return change;
@@ -151,17 +149,18 @@ weft_status on_wait(const char* function, weft_team* team, const weft_words* wor
     });
 }
 
-/// Converts a grid. Its last dimension becomes the returned blocks of a row; the other dimensions
-/// become `rows`, to which the result refers.
-Result<Strided> to_strided(const weft_block_grid* grid, run::Rows& rows) {
+Result<Strided> to_strided(const weft_block_grid* grid) {
+    static_assert(WEFT_DIMENSIONS_MAX == Strided::kDimensionsMax);
     if (grid == nullptr) return fail(Status::argument, "grid is NULL");
     if (grid->dimensions < 1 || grid->dimensions > WEFT_DIMENSIONS_MAX)
         return fail(Status::argument, "grid: dimensions is {}, expected 1 to {}", grid->dimensions,
                     WEFT_DIMENSIONS_MAX);
     if (grid->counts == nullptr || grid->dst_strides == nullptr || grid->src_strides == nullptr)
         return fail(Status::argument, "grid: counts, dst_strides or src_strides is NULL");
-    return run::strided_of({grid->counts, static_cast<std::size_t>(grid->dimensions)},
-                           grid->dst_strides, grid->src_strides, grid->bytes, rows);
+    return Strided{{grid->counts, static_cast<std::size_t>(grid->dimensions)},
+                   grid->dst_strides,
+                   grid->src_strides,
+                   grid->bytes};
 }
 
 }  // namespace
@@ -264,11 +263,8 @@ extern "C" weft_status weft_atomic(weft_team* team, weft_atomic_kind kind, weft_
                                    void* word, const void* operand, const void* compare,
                                    void* result, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto change = WEFT_TRY(to_change({kind, type, word, operand, compare, result}));
-        if (result == nullptr) return remote.apply(change, peer);
-        const auto before = WEFT_TRY(remote.change(change, peer));
-        std::memcpy(result, &before, change.width);
-        return Done{};
+        const auto change = WEFT_TRY(to_change({kind, type, operand, compare, result}));
+        return remote.change(word, change, peer, result, Return::reusable);
     });
 }
 
@@ -276,9 +272,8 @@ extern "C" weft_status weft_atomic_nbi(weft_team* team, weft_atomic_kind kind, w
                                        void* word, const void* operand, const void* compare,
                                        void* result, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        const auto change = WEFT_TRY(to_change({kind, type, word, operand, compare, result}));
-        return result == nullptr ? remote.apply(change, peer)
-                                 : remote.start_change(change, peer, result);
+        const auto change = WEFT_TRY(to_change({kind, type, operand, compare, result}));
+        return remote.change(word, change, peer, result, Return::at_once);
     });
 }
 
@@ -296,7 +291,7 @@ extern "C" weft_status weft_put_strided(weft_team* team, void* dst, ptrdiff_t ds
                                         const void* src, ptrdiff_t src_stride, size_t bytes,
                                         size_t count, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
-        return remote.put_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer);
+        return remote.put_strided(dst, src, {{&count, 1}, &dst_stride, &src_stride, bytes}, peer);
     });
 }
 
@@ -304,7 +299,7 @@ extern "C" weft_status weft_get_strided(weft_team* team, void* dst, ptrdiff_t ds
                                         const void* src, ptrdiff_t src_stride, size_t bytes,
                                         size_t count, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
-        return remote.get_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer);
+        return remote.get_strided(dst, src, {{&count, 1}, &dst_stride, &src_stride, bytes}, peer);
     });
 }
 
@@ -313,16 +308,15 @@ extern "C" weft_status weft_put_strided_signal(weft_team* team, void* dst, ptrdi
                                                size_t count, uint64_t* signal, uint64_t value,
                                                int add, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) {
-        return remote.put_strided_signal(dst, src, {dst_stride, src_stride, bytes, count}, signal,
-                                         value, add != 0, peer);
+        return remote.put_strided_signal(dst, src, {{&count, 1}, &dst_stride, &src_stride, bytes},
+                                         signal, value, add != 0, peer);
     });
 }
 
 extern "C" weft_status weft_put_grid(weft_team* team, void* dst, const void* src,
                                      const weft_block_grid* grid, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        run::Rows rows;
-        return remote.put_strided(dst, src, WEFT_TRY(to_strided(grid, rows)), peer);
+        return remote.put_strided(dst, src, WEFT_TRY(to_strided(grid)), peer);
     });
 }
 
@@ -330,8 +324,7 @@ extern "C" weft_status weft_put_grid_signal(weft_team* team, void* dst, const vo
                                             const weft_block_grid* grid, uint64_t* signal,
                                             uint64_t value, int add, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        run::Rows rows;
-        return remote.put_strided_signal(dst, src, WEFT_TRY(to_strided(grid, rows)), signal, value,
+        return remote.put_strided_signal(dst, src, WEFT_TRY(to_strided(grid)), signal, value,
                                          add != 0, peer);
     });
 }
@@ -339,8 +332,7 @@ extern "C" weft_status weft_put_grid_signal(weft_team* team, void* dst, const vo
 extern "C" weft_status weft_get_grid(weft_team* team, void* dst, const void* src,
                                      const weft_block_grid* grid, int peer) {
     return on_memory(__func__, team, [&](RemoteMemory remote) -> Result<void> {
-        run::Rows rows;
-        return remote.get_strided(dst, src, WEFT_TRY(to_strided(grid, rows)), peer);
+        return remote.get_strided(dst, src, WEFT_TRY(to_strided(grid)), peer);
     });
 }
 
@@ -412,7 +404,7 @@ extern "C" weft_status weft_test_all(weft_team* team, const weft_words* words, i
 extern "C" weft_status weft_test_any(weft_team* team, const weft_words* words, size_t* index) {
     return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
         if (index == nullptr) return Result<void>(fail(Status::argument, "index is NULL"));
-        return store(waits.test_any(wait), index);
+        return store(waits.any(wait, std::nullopt), index);
     });
 }
 
@@ -421,7 +413,7 @@ extern "C" weft_status weft_test_some(weft_team* team, const weft_words* words, 
     return on_words(__func__, team, words, [&](WordWaits waits, const WordWait& wait) {
         if (indices == nullptr || found == nullptr)
             return Result<void>(fail(Status::argument, "indices or found is NULL"));
-        return store(waits.test_some(wait, indices), found);
+        return store(waits.some(wait, indices, std::nullopt), found);
     });
 }
 

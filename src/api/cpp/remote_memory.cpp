@@ -38,24 +38,20 @@ run::WordChange to_change(const detail::AtomicChange& change, bool wants_value) 
     RequestKind kind = kKinds[static_cast<std::size_t>(change.kind)];
     if (change.kind == AtomicKind::set && !wants_value) kind = RequestKind::store;
     if (change.kind == AtomicKind::add && change.is_real) kind = RequestKind::add_real;
-    return {kind, change.word, static_cast<std::uint8_t>(change.width), change.operand,
-            change.expected};
+    return {kind, static_cast<std::uint8_t>(change.width), change.operand, change.expected};
 }
 
-/// Converts a grid. Its last dimension becomes the returned blocks of a row; the other dimensions
-/// become `rows`, to which the result refers.
-run::Strided to_strided(const char* call, const BlockGrid& grid, run::Rows& rows) {
+run::Strided to_strided(const char* call, const BlockGrid& grid) {
     const std::size_t dimensions = grid.counts.size();
-    if (dimensions == 0 || dimensions > run::Rows::kDimensionsMax + 1 ||
+    if (dimensions == 0 || dimensions > run::Strided::kDimensionsMax ||
         grid.dst_strides.size() != dimensions || grid.src_strides.size() != dimensions)
         throw Error(
             Status::argument,
             fmt::format("{}: grid: {} counts, {} dst_strides and {} src_strides, expected 1 "
                         "to {} of each",
                         call, dimensions, grid.dst_strides.size(), grid.src_strides.size(),
-                        run::Rows::kDimensionsMax + 1));
-    return run::strided_of(grid.counts, grid.dst_strides.data(), grid.src_strides.data(),
-                           grid.bytes, rows);
+                        run::Strided::kDimensionsMax));
+    return {grid.counts, grid.dst_strides.data(), grid.src_strides.data(), grid.bytes};
 }
 
 }  // namespace
@@ -75,34 +71,34 @@ void OneSidedCalls::get_nbi(void* dst, const void* src, std::size_t bytes, Rank 
 void OneSidedCalls::put_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                                 std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count,
                                 Rank peer) {
-    succeed(remote(link_).put_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer));
+    succeed(
+        remote(link_).put_strided(dst, src, {{&count, 1}, &dst_stride, &src_stride, bytes}, peer));
 }
 void OneSidedCalls::get_strided(void* dst, std::ptrdiff_t dst_stride, const void* src,
                                 std::ptrdiff_t src_stride, std::size_t bytes, std::size_t count,
                                 Rank peer) {
-    succeed(remote(link_).get_strided(dst, src, {dst_stride, src_stride, bytes, count}, peer));
+    succeed(
+        remote(link_).get_strided(dst, src, {{&count, 1}, &dst_stride, &src_stride, bytes}, peer));
 }
 void OneSidedCalls::put_strided_signal(void* dst, std::ptrdiff_t dst_stride, const void* src,
                                        std::ptrdiff_t src_stride, std::size_t bytes,
                                        std::size_t count, std::uint64_t* signal,
                                        std::uint64_t value, SignalOp op, Rank peer) {
-    succeed(remote(link_).put_strided_signal(dst, src, {dst_stride, src_stride, bytes, count},
-                                             signal, value, op == SignalOp::add, peer));
+    succeed(remote(link_).put_strided_signal(dst, src,
+                                             {{&count, 1}, &dst_stride, &src_stride, bytes}, signal,
+                                             value, op == SignalOp::add, peer));
 }
 void OneSidedCalls::put_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer) {
-    run::Rows rows;
-    succeed(remote(link_).put_strided(dst, src, to_strided("put_grid", grid, rows), peer));
+    succeed(remote(link_).put_strided(dst, src, to_strided("put_grid", grid), peer));
 }
 void OneSidedCalls::put_grid_signal(void* dst, const void* src, const BlockGrid& grid,
                                     std::uint64_t* signal, std::uint64_t value, SignalOp op,
                                     Rank peer) {
-    run::Rows rows;
-    succeed(remote(link_).put_strided_signal(dst, src, to_strided("put_grid_signal", grid, rows),
-                                             signal, value, op == SignalOp::add, peer));
+    succeed(remote(link_).put_strided_signal(dst, src, to_strided("put_grid_signal", grid), signal,
+                                             value, op == SignalOp::add, peer));
 }
 void OneSidedCalls::get_grid(void* dst, const void* src, const BlockGrid& grid, Rank peer) {
-    run::Rows rows;
-    succeed(remote(link_).get_strided(dst, src, to_strided("get_grid", grid, rows), peer));
+    succeed(remote(link_).get_strided(dst, src, to_strided("get_grid", grid), peer));
 }
 void OneSidedCalls::progress() {
     static_cast<void>(team_for_call(link_));  // throws if the team has ended
@@ -120,13 +116,18 @@ void OneSidedCalls::put_signal_nbi(void* dst, const void* src, std::size_t bytes
                                      run::Return::at_once));
 }
 std::uint64_t OneSidedCalls::change(const detail::AtomicChange& change, Rank peer) {
-    return succeed(remote(link_).change(to_change(change, /*wants_value=*/true), peer));
+    std::uint64_t old = 0;
+    succeed(remote(link_).change(change.word, to_change(change, /*wants_value=*/true), peer, &old,
+                                 run::Return::reusable));
+    return old;
 }
 void OneSidedCalls::apply(const detail::AtomicChange& change, Rank peer) {
-    succeed(remote(link_).apply(to_change(change, /*wants_value=*/false), peer));
+    succeed(remote(link_).change(change.word, to_change(change, /*wants_value=*/false), peer,
+                                 /*into=*/nullptr, run::Return::at_once));
 }
 void OneSidedCalls::start_change(const detail::AtomicChange& change, Rank peer, void* result) {
-    succeed(remote(link_).start_change(to_change(change, /*wants_value=*/true), peer, result));
+    succeed(remote(link_).change(change.word, to_change(change, /*wants_value=*/true), peer, result,
+                                 run::Return::at_once));
 }
 void OneSidedCalls::send(Rank peer, int handler, const void* data, std::size_t bytes) {
     run::Team& team = team_of(link_);
@@ -163,7 +164,7 @@ bool OneSidedCalls::test(const detail::WordCondition& condition) {
     return succeed(remote(link_).waits().test_all(to_wait(condition)));
 }
 std::size_t OneSidedCalls::wait_any(const detail::WordCondition& condition) {
-    return succeed(remote(link_).waits().any(to_wait(condition)));
+    return succeed(remote(link_).waits().any(to_wait(condition), base::Deadline{}));
 }
 
 Team Team::make_context() {

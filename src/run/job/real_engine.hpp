@@ -9,7 +9,7 @@
 #include "run/execute/engine.hpp"
 #include "run/execute/progress_thread.hpp"
 #include "run/onesided/messages.hpp"
-#include "run/onesided/registered.hpp"
+#include "run/onesided/onesided.hpp"
 
 namespace weft::run {
 

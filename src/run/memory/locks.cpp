@@ -29,16 +29,28 @@ WordWait own_wait(std::uint64_t* word, Compare compare, std::uint32_t value) {
         .word = successor_half(word), .width = sizeof value, .compare = compare, .value = value};
 }
 
-WordChange change_half(RequestKind kind, std::uint32_t* word, std::uint32_t operand,
-                       std::uint32_t compare = 0) {
-    return {kind, word, sizeof *word, operand, compare};
+}  // namespace
+
+/// Changes a half of a member's word, and returns its former value.
+base::Result<std::uint32_t> Locks::change(RequestKind kind, std::uint32_t* half,
+                                          std::uint32_t operand, Rank member,
+                                          std::uint32_t compare) {
+    std::uint32_t old = 0;
+    WEFT_TRY(memory_.change(half, {kind, sizeof *half, operand, compare}, member, &old,
+                            Return::reusable));
+    return old;
 }
 
-}  // namespace
+/// Sets bits in the lower half of a member's word.
+base::Result<void> Locks::set_bits(std::uint64_t* word, std::uint32_t bits, Rank member) {
+    std::uint32_t* const half = successor_half(word);
+    return memory_.change(half, {RequestKind::bor, sizeof *half, bits}, member, /*into=*/nullptr,
+                          Return::at_once);
+}
 
 /// Returns the lock's home member. It depends on the lock's offset, to spread locks over members.
 base::Result<Rank> Locks::home_of(std::string_view call, std::uint64_t* word) {
-    const auto target = WEFT_TRY(memory_.find_word(call, "lock", word, sizeof *word, 0));
+    const auto target = WEFT_TRY(memory_.find_word({call, "lock", word, 0}, sizeof *word));
     if (memory_.services_.heap_offset(word) == link::kNoOffset)
         return base::fail(Status::argument, "{}: lock: {} is not symmetric memory", call,
                           static_cast<const void*>(word));
@@ -62,11 +74,6 @@ base::Result<void> Locks::enter(const std::uint64_t* word) {
     return engine.failure();
 }
 
-bool Locks::try_enter(const std::uint64_t* word) {
-    const Turn::Hold hold = memory_.services_.engine.take_turn();
-    return memory_.services_.locks.insert(word).second;
-}
-
 void Locks::leave(const std::uint64_t* word) {
     const Turn::Hold hold = memory_.services_.engine.take_turn();
     memory_.services_.locks.erase(word);
@@ -82,27 +89,28 @@ base::Result<void> Locks::lock(std::uint64_t* word) {
 
 base::Result<void> Locks::wait_in_queue(std::uint64_t* word, Rank home) {
     const auto me = static_cast<std::uint32_t>(memory_.team_.rank()) + 1;
-    const auto predecessor =
-        WEFT_TRY(memory_.change(change_half(RequestKind::swap, last_half(word), me), home));
+    const auto predecessor = WEFT_TRY(change(RequestKind::swap, last_half(word), me, home));
     if (predecessor == 0) {
         own_successor(word).fetch_or(kGranted, std::memory_order_relaxed);
         return {};
     }
-    WEFT_TRY(memory_.apply(change_half(RequestKind::bor, successor_half(word), me),
-                           static_cast<Rank>(predecessor) - 1));
+    WEFT_TRY(set_bits(word, me, static_cast<Rank>(predecessor) - 1));
     WEFT_TRY(memory_.waits().all(own_wait(word, Compare::ge, kGranted)));
     return {};
 }
 
 base::Result<bool> Locks::try_lock(std::uint64_t* word) {
     const auto home = WEFT_TRY(home_of("try_lock", word));
-    if (!try_enter(word)) {
+    const auto try_enter = [&] {
+        const Turn::Hold hold = memory_.services_.engine.take_turn();
+        return memory_.services_.locks.insert(word).second;
+    };
+    if (!try_enter()) {
         memory_.services_.progress.drive();  // the holder, another thread, may wait for a message
         return false;
     }
     const auto me = static_cast<std::uint32_t>(memory_.team_.rank()) + 1;
-    const auto last =
-        memory_.change(change_half(RequestKind::compare_swap, last_half(word), me), home);
+    const auto last = change(RequestKind::compare_swap, last_half(word), me, home, /*compare=*/0);
     const bool locked = last && *last == 0;
     if (locked)
         own_successor(word).fetch_or(kGranted, std::memory_order_relaxed);
@@ -128,15 +136,14 @@ base::Result<void> Locks::pass_on(std::uint64_t* word, Rank home) {
     const auto me = static_cast<std::uint32_t>(memory_.team_.rank()) + 1;
     const auto held = own_successor(word).fetch_and(~kGranted, std::memory_order_acq_rel);
     if (held == kGranted) {  // no successor yet
-        const auto last = WEFT_TRY(
-            memory_.change(change_half(RequestKind::compare_swap, last_half(word), 0, me), home));
+        const auto last =
+            WEFT_TRY(change(RequestKind::compare_swap, last_half(word), /*operand=*/0, home, me));
         if (last == me) return {};
     }
     // The successor may not have stored its number yet.
     const auto successor = WEFT_TRY(memory_.waits().all(own_wait(word, Compare::ne, 0)));
     own_successor(word).store(0, std::memory_order_relaxed);
-    return memory_.apply(change_half(RequestKind::bor, successor_half(word), kGranted),
-                         static_cast<Rank>(successor) - 1);
+    return set_bits(word, kGranted, static_cast<Rank>(successor) - 1);
 }
 
 }  // namespace weft::run

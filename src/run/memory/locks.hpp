@@ -26,9 +26,12 @@ class Locks {
     [[nodiscard]] base::Result<void> unlock(std::uint64_t* word);
 
   private:
+    [[nodiscard]] base::Result<std::uint32_t> change(RequestKind kind, std::uint32_t* half,
+                                                     std::uint32_t operand, Rank member,
+                                                     std::uint32_t compare = 0);
+    [[nodiscard]] base::Result<void> set_bits(std::uint64_t* word, std::uint32_t bits, Rank member);
     [[nodiscard]] base::Result<Rank> home_of(std::string_view call, std::uint64_t* word);
     [[nodiscard]] base::Result<void> enter(const std::uint64_t* word);
-    [[nodiscard]] bool try_enter(const std::uint64_t* word);
     void leave(const std::uint64_t* word);
     [[nodiscard]] base::Result<void> wait_in_queue(std::uint64_t* word, Rank home);
     [[nodiscard]] base::Result<void> pass_on(std::uint64_t* word, Rank home);

@@ -41,23 +41,16 @@ bool is_valid(const MemoryCard& card, const SegmentLayout& layout) {
            (region.bytes >= card.bytes && region.base + region.bytes >= region.base);
 }
 
-std::string text_of(MemoryFault fault) {
-    switch (fault) {
-        case MemoryFault::null:
-            return "memory is NULL, but bytes is not 0";
-        case MemoryFault::too_long:
-            return fmt::format("expected less than {} bytes", MemoryCard::kBytesMax);
-        case MemoryFault::unmapped:
-            return "not all of the memory is mapped";
-        case MemoryFault::outside_heap:
-            return "the memory belongs to the library, but is not in the symmetric heap";
-        case MemoryFault::no_number:
-            return fmt::format("the limit is {} registrations", RemoteAddress::kNumberMax);
-        case MemoryFault::none:
-            break;
-    }
-    return "";
-}
+/// Texts of the faults, by MemoryFault.
+constexpr const char* kFaults[] = {
+    "",
+    "memory is NULL, but bytes is not 0",
+    "expected less than 2^48 bytes",
+    "not all of the memory is mapped",
+    "the memory belongs to the library, but is not in the symmetric heap",
+    "the limit is 65535 registrations"};
+static_assert(MemoryCard::kBytesMax == 1ULL << 48 && RemoteAddress::kNumberMax == 65535 &&
+              std::size(kFaults) == static_cast<std::size_t>(MemoryFault::no_number) + 1);
 
 }  // namespace
 
@@ -72,7 +65,7 @@ base::Result<void> check(const MemoryCard& card, Rank member, const SegmentLayou
     if (card.fault == MemoryFault::none) return {};
     const Status status = card.fault == MemoryFault::no_number ? Status::memory : Status::argument;
     return base::fail(status, "rank {}, {} bytes at {:#x}: {}", member, card.bytes, card.address,
-                      text_of(card.fault));
+                      kFaults[static_cast<std::size_t>(card.fault)]);
 }
 
 /// Prepares this rank's memory for access by all members, and returns its card.
@@ -119,8 +112,8 @@ void RegisteredMemory::revoke(const MemoryCard& mine) {
     services_.job.wire->memory().unregister_memory(mine.region);
 }
 
-base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
-                                                                 const MemoryCard& mine) {
+static base::Result<std::vector<MemoryCard>> exchange(Team& team, const MemoryCard& mine,
+                                                      const SegmentLayout& layout) {
     std::vector<MemoryCard> cards(static_cast<std::size_t>(team.size()));
     static_assert(sizeof(MemoryCard) % sizeof(std::uint64_t) == 0);
     const Call call = Call::allgather(&mine, cards.data(),
@@ -129,7 +122,7 @@ base::Result<std::vector<MemoryCard>> RegisteredMemory::exchange(Team& team,
         return why->within("register");
     for (Rank member = 0; member < team.size(); ++member) {
         const MemoryCard& card = cards[member];
-        if (auto checked = check(card, member, services_.layout); !checked)
+        if (auto checked = check(card, member, layout); !checked)
             return checked.failure().within("register");
     }
     return cards;
@@ -140,10 +133,22 @@ base::Result<std::byte*> RegisteredMemory::add(Team& team, void* memory, std::ui
     if (services_.closed()) return team.state().failure;
     services_.messages.serve_members(team);
     const MemoryCard mine = make_card(team, static_cast<std::byte*>(memory), bytes);
-    const auto cards = exchange(team, mine);
+    const auto cards = exchange(team, mine, services_.layout);
     auto name = cards ? add_name(team, mine, *cards) : base::Result<std::byte*>(cards.failure());
     if (!name) revoke(mine);
     return name;
+}
+
+static PeerMemory peer_memory(const Job& job, Rank job_rank, const MemoryCard& card) {
+    const link::Wire& wire = *job.wire;
+    PeerMemory memory{.number = card.number, .bytes = card.bytes, .address = card.address};
+    if (job_rank == job.bootstrap->rank())
+        memory.mapped = reinterpret_cast<std::byte*>(card.address);
+    else if (wire.near(job_rank) != nullptr)
+        memory.copied = wire.memory().direct() != nullptr;
+    else
+        memory.region = card.region;
+    return memory;
 }
 
 /// Reserves addresses for the name, and adds the registration. `cards`: by team rank.
@@ -158,35 +163,22 @@ base::Result<std::byte*> RegisteredMemory::add_name(Team& team, const MemoryCard
                        .members = {},
                        .segment_offsets = {},
                        .mine = mine};
-    std::uint64_t ready = added.name.start() != nullptr ? 1 : 0;
-    if (const base::Failure* const why = team.run(
-            Call::allreduce(&ready, &ready, 1, Type::uint64, Op::min), Purpose::register_memory))
-        return why->within("register");
-    if (ready == 0)
+    const std::uint64_t is_reserved = added.name.start() != nullptr ? 1 : 0;
+    const auto reserved = min_max<1>(team, {is_reserved}, Purpose::register_memory);
+    if (!reserved) return reserved.failure().within("register");
+    if (reserved->front().min == 0)
         return base::fail(Status::memory,
                           "register: a member cannot reserve {} bytes of addresses for a name",
                           name_bytes);
     for (Rank member = 0; member < team.size(); ++member) {
         const MemoryCard& card = cards[member];
-        added.members.push_back(peer_memory(team.job_rank(member), card));
+        added.members.push_back(peer_memory(services_.job, team.job_rank(member), card));
         added.segment_offsets.push_back(card.segment_end == 0 ? 0 : card.segment_end - card.bytes);
     }
     std::byte* const name = added.name.start();
     const std::scoped_lock lock(mutex_);
     registrations_.emplace(address_of(name) + name_bytes, std::move(added));
     return name;
-}
-
-PeerMemory RegisteredMemory::peer_memory(Rank job_rank, const MemoryCard& card) const {
-    const link::Wire& wire = *services_.job.wire;
-    PeerMemory memory{.number = card.number, .bytes = card.bytes, .address = card.address};
-    if (job_rank == services_.job.bootstrap->rank())
-        memory.mapped = reinterpret_cast<std::byte*>(card.address);
-    else if (wire.near(job_rank) != nullptr)
-        memory.copied = wire.memory().direct() != nullptr;
-    else
-        memory.region = card.region;
-    return memory;
 }
 
 base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
@@ -204,11 +196,9 @@ base::Result<void> RegisteredMemory::remove(Team& team, const void* name) {
                               name);
     }
     WEFT_TRY(settle(services_.engine, services_.onesided));
-    std::uint64_t words[2] = {at->second.order, ~at->second.order};  // maximum, ~minimum
-    const Call agree = Call::allreduce(words, words, 2, Type::uint64, Op::max);
-    if (const base::Failure* const why = team.run(agree, Purpose::unregister_memory))
-        return why->within("unregister");
-    if (words[0] != ~words[1])
+    const auto orders = min_max<1>(team, {at->second.order}, Purpose::unregister_memory);
+    if (!orders) return orders.failure().within("unregister");
+    if (!orders->front().agreed())
         return base::fail(Status::argument,
                           "unregister: members of the team pass different names, expected the same "
                           "registration on all");

@@ -82,11 +82,8 @@ class RegisteredMemory {
 
     [[nodiscard]] MemoryCard make_card(const Team& team, std::byte* memory, std::uint64_t bytes);
     void revoke(const MemoryCard& mine);
-    [[nodiscard]] base::Result<std::vector<MemoryCard>> exchange(Team& team,
-                                                                 const MemoryCard& mine);
     [[nodiscard]] base::Result<std::byte*> add_name(Team& team, const MemoryCard& mine,
                                                     const std::vector<MemoryCard>& cards);
-    [[nodiscard]] PeerMemory peer_memory(Rank job_rank, const MemoryCard& card) const;
     void drop(Registrations::iterator at);
     [[nodiscard]] Registrations::iterator find_name(const void* address);
 

@@ -5,11 +5,8 @@
 
 #include "run/job/real_engine.hpp"
 #include "run/memory/registered_memory.hpp"
-#include "run/onesided/deliveries.hpp"
 
 namespace weft::run {
-
-using RealDeliveries = Deliveries<link::Wire, RealEngine>;
 
 base::Result<void> RemoteMemory::check_open(std::string_view call) const {
     if (services_.closed())
@@ -29,14 +26,14 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
 /// Translates an address. With 0 bytes, any address is valid. Only the usual case is inlined:
 /// symmetric memory of a team that has not failed.
 [[gnu::always_inline]] inline base::Result<RemoteMemory::Target> RemoteMemory::find(
-    std::string_view call, std::string_view argument, const void* address, std::size_t bytes,
-    Rank peer) {
-    const std::uint64_t offset = services_.offset_of(address);
+    const MemoryArgument& given, std::size_t bytes) {
+    const std::uint64_t offset = services_.offset_of(given.address);
     const std::uint64_t end = services_.end;
     const bool in_heap = offset >= services_.heap && offset <= end && bytes <= end - offset;
-    if (peer >= 0 && peer < team_.unchecked_peers() && in_heap) [[likely]]
-        return Target{team_.job_rank(peer), offset};
+    if (given.peer >= 0 && given.peer < team_.unchecked_peers() && in_heap) [[likely]]
+        return Target{team_.job_rank(given.peer), offset};
     const auto search = [&]() __attribute__((noinline, cold))->base::Result<Target> {
+        const auto& [call, name, address, peer] = given;
         const auto rank = WEFT_TRY(job_rank(call, peer));
         const Turn::Hold hold = services_.engine.take_turn();
         if (const auto* const why = services_.engine.deaths().failure_by(rank))
@@ -49,70 +46,66 @@ base::Result<Rank> RemoteMemory::job_rank(std::string_view call, Rank peer) cons
                 Status::argument,
                 "{}: {}: {} bytes at {} are not in symmetric memory ({}..{}) or registered memory; "
                 "peer: rank {}",
-                call, argument, bytes, address, fmt::ptr(services_.segment + services_.heap),
+                call, name, bytes, address, fmt::ptr(services_.segment + services_.heap),
                 fmt::ptr(services_.segment + services_.end), peer);
         if (*named) return Target{rank, **named};
-        return base::fail(Status::argument, "{}: {}: {}; peer: rank {}", call, argument,
+        return base::fail(Status::argument, "{}: {}: {}; peer: rank {}", call, name,
                           named->failure().text, peer);
     };
     return search();
 }
 
-static base::Failure exceeds_space(std::string_view call, std::string_view argument,
-                                   const Strided& blocks, std::int64_t stride, Rank peer) {
+static base::Failure exceeds_space(const MemoryArgument& given, const Strided& blocks,
+                                   const std::ptrdiff_t* strides) {
     return base::fail(Status::argument,
                       "{}: {}: {} blocks of {} bytes at a stride of {} bytes{} exceed the address "
                       "space of 2^48 bytes; peer: rank {}",
-                      call, argument, blocks.count, blocks.block_bytes, stride,
-                      blocks.rows == nullptr ? "" : ", in several rows,", peer);
+                      given.call, given.name, blocks.counts.back(), blocks.block_bytes,
+                      strides[blocks.counts.size() - 1],
+                      blocks.counts.size() == 1 ? "" : ", in several rows,", given.peer);
 }
 
-/// Translates the address of the first block. Checks the first and the last block of a single row,
-/// or all bytes between the first and last bytes of several rows.
-base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(std::string_view call,
-                                                             std::string_view argument,
-                                                             const void* address, BlockSide side,
-                                                             const Strided& blocks, Rank peer) {
-    const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
-    const std::int64_t stride = side == BlockSide::target ? blocks.to_stride : blocks.from_stride;
-    auto first = find(call, argument, address, bytes, peer);
-    if (!first || bytes == 0) return first;
-    const auto span = onesided::span_of(blocks, side);
-    if (!span) return exceeds_space(call, argument, blocks, stride, peer);
-    const auto* const begin = static_cast<const std::byte*>(address);
-    if (blocks.rows != nullptr) {
-        const auto spanned = static_cast<std::size_t>(span->end - span->begin);
-        WEFT_TRY(find(call, argument, begin + span->begin, spanned, peer));
-        return first;
-    }
-    const std::uint64_t steps = blocks.count - 1;
-    const auto* const last = begin + static_cast<std::int64_t>(steps) * stride;
-    const auto end = WEFT_TRY(find(call, argument, last, bytes, peer));
-    const RemoteAddress expected = onesided::block_of(first->remote, steps, stride);
-    if (end.remote.memory != expected.memory || end.remote.offset != expected.offset)
-        return base::fail(Status::argument,
-                          "{}: {}: {} blocks at a stride of {} bytes are not in the same symmetric "
-                          "or registered memory; peer: rank {}",
-                          call, argument, blocks.count, stride, peer);
-    return first;
+static base::Failure is_null(const MemoryArgument& own, std::size_t bytes, const char* unit = "") {
+    return base::fail(Status::argument, "{}: {} is null, expected {}{} bytes; peer: rank {}",
+                      own.call, own.name, unit, bytes, own.peer);
 }
 
-base::Result<RemoteMemory::Target> RemoteMemory::find_word(std::string_view call,
-                                                           std::string_view argument,
-                                                           const void* address, std::size_t width,
-                                                           Rank peer) {
-    auto target = find(call, argument, address, width, peer);
+/// Translates the address of the first block. All bytes from the first to the last byte of the
+/// blocks must be in the peer's memory.
+base::Result<RemoteMemory::Target> RemoteMemory::find_blocks(MemoryArgument given,
+                                                             const Strided& blocks,
+                                                             const std::ptrdiff_t* strides) {
+    if (blocks.empty()) return find(given, 0);
+    const auto span = onesided::span_of(blocks, strides);
+    if (!span) return exceeds_space(given, blocks, strides);
+    given.address = static_cast<const std::byte*>(given.address) + span->begin;
+    auto target = find(given, static_cast<std::size_t>(span->end - span->begin));
+    if (target) target->remote.offset -= static_cast<std::uint64_t>(span->begin);
+    return target;
+}
+/// Checks the blocks of this rank.
+static base::Result<void> check_blocks(const MemoryArgument& own, const Strided& blocks,
+                                       const std::ptrdiff_t* strides) {
+    if (!onesided::span_of(blocks, strides)) return exceeds_space(own, blocks, strides);
+    if (own.address == nullptr) return is_null(own, blocks.block_bytes, "blocks of ");
+    return {};
+}
+
+base::Result<RemoteMemory::Target> RemoteMemory::find_word(const MemoryArgument& given,
+                                                           std::size_t width) {
+    auto target = find(given, width);
     if (target && target->remote.address() % width != 0)
         return base::fail(Status::argument,
-                          "{}: {}: {} is not aligned to {} bytes at its owner; peer: rank {}", call,
-                          argument, address, width, peer);
+                          "{}: {}: {} is not aligned to {} bytes at its owner; peer: rank {}",
+                          given.call, given.name, given.address, width, given.peer);
     return target;
 }
 
-static base::Failure null_buffer(std::string_view argument, std::size_t bytes, Rank peer,
-                                 std::string_view unit = "") {
-    return base::fail(Status::argument, "{} is null, expected {}{} bytes; peer: rank {}", argument,
-                      unit, bytes, peer);
+/// Returns the result of a wait. `late`: text of a failure after the deadline.
+static base::Result<void> result_of(const RealEngine& engine, Waited waited, const char* late) {
+    if (waited == Waited::done) return {};
+    if (waited == Waited::failed) return engine.failure();
+    return base::fail(Status::timeout, "{}", late);
 }
 
 /// Makes a call of OneSided in this context's stream. `mapped`: it only accesses mapped memory, and
@@ -146,41 +139,36 @@ void RemoteMemory::close_stream() {
 
 base::Result<void> RemoteMemory::put(void* to, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
-    const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
-    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
+    const auto target = WEFT_TRY(find({"put", "dst", to, peer}, bytes));
+    if (from == nullptr && bytes != 0) return is_null({"put", "src", from, peer}, bytes);
     return run_in_stream<&RealOneSided::put>(is_mapped(target), target.rank, target.remote,
                                              static_cast<const std::byte*>(from), bytes, when);
 }
 
 base::Result<void> RemoteMemory::get(void* into, const void* from, std::size_t bytes, Rank peer,
                                      Return when) {
-    const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
-    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
+    const auto target = WEFT_TRY(find({"get", "src", from, peer}, bytes));
+    if (into == nullptr && bytes != 0) return is_null({"get", "dst", into, peer}, bytes);
     return run_in_stream<&RealOneSided::get>(
         is_mapped(target), target.rank, static_cast<std::byte*>(into), target.remote, bytes, when);
 }
 
 base::Result<void> RemoteMemory::put_strided(void* to, const void* from, const Strided& blocks,
                                              Rank peer, std::string_view call) {
-    const auto target = WEFT_TRY(find_blocks(call, "dst", to, BlockSide::target, blocks, peer));
-    if (blocks.count == 0 || blocks.block_bytes == 0) return {};
-    if (!onesided::span_of(blocks, BlockSide::source))
-        return exceeds_space(call, "src", blocks, blocks.from_stride, peer);
-    if (from == nullptr)
-        return null_buffer(fmt::format("{}: src", call), blocks.block_bytes, peer, "blocks of ");
+    const auto target = WEFT_TRY(find_blocks({call, "dst", to, peer}, blocks, blocks.to_strides));
+    if (blocks.empty()) return {};
+    WEFT_TRY(check_blocks({call, "src", from, peer}, blocks, blocks.from_strides));
     return run_in_stream<&RealOneSided::put_strided>(is_mapped(target), target.rank, target.remote,
                                                      static_cast<const std::byte*>(from), blocks);
 }
 
 base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const Strided& blocks,
                                              Rank peer) {
+    constexpr std::string_view kCall = "get_strided";
     const auto target =
-        WEFT_TRY(find_blocks("get_strided", "src", from, BlockSide::source, blocks, peer));
-    if (blocks.count == 0 || blocks.block_bytes == 0) return {};
-    if (!onesided::span_of(blocks, BlockSide::target))
-        return exceeds_space("get_strided", "dst", blocks, blocks.to_stride, peer);
-    if (into == nullptr)
-        return null_buffer("get_strided: dst", blocks.block_bytes, peer, "blocks of ");
+        WEFT_TRY(find_blocks({kCall, "src", from, peer}, blocks, blocks.from_strides));
+    if (blocks.empty()) return {};
+    WEFT_TRY(check_blocks({kCall, "dst", into, peer}, blocks, blocks.to_strides));
     return run_in_stream<&RealOneSided::get_strided>(
         is_mapped(target), target.rank, static_cast<std::byte*>(into), target.remote, blocks);
 }
@@ -188,12 +176,11 @@ base::Result<void> RemoteMemory::get_strided(void* into, const void* from, const
 base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
                                                     const Strided& blocks, void* word,
                                                     std::uint64_t value, bool adds, Rank peer) {
-    const auto signal =
-        WEFT_TRY(find_word("put_strided_signal", "signal", word, sizeof value, peer));
-    WEFT_TRY(put_strided(to, from, blocks, peer, "put_strided_signal"));
+    constexpr std::string_view kCall = "put_strided_signal";
+    const auto signal = WEFT_TRY(find_word({kCall, "signal", word, peer}, sizeof value));
+    WEFT_TRY(put_strided(to, from, blocks, peer, kCall));
     // If all memory is mapped, the signal is a store with release order, so it needs no fence.
-    const std::size_t bytes = blocks.count == 0 ? 0 : blocks.block_bytes;
-    const auto target = find("put_strided_signal", "dst", to, bytes, peer);
+    const auto target = find({kCall, "dst", to, peer}, blocks.empty() ? 0 : blocks.block_bytes);
     if (!is_mapped(signal) || !target || !is_mapped(*target)) WEFT_TRY(fence());
     return put_signal(/*to=*/nullptr, /*from=*/nullptr, /*bytes=*/0, word, value, adds, peer,
                       Return::at_once);
@@ -201,22 +188,18 @@ base::Result<void> RemoteMemory::put_strided_signal(void* to, const void* from,
 
 base::Result<void> RemoteMemory::start_put(void* to, const void* from, std::size_t bytes, Rank peer,
                                            Transfer& started) {
-    const auto target = WEFT_TRY(find("put", "dst", to, bytes, peer));
-    if (from == nullptr && bytes != 0) return null_buffer("put: src", bytes, peer);
-    if (is_mapped(target)) return put(to, from, bytes, peer, Return::at_once);
-    const Turn::Hold hold = services_.engine.take_turn();
-    if (RealDeliveries(services_.onesided)
-            .start_put(target.rank, target.remote, static_cast<const std::byte*>(from), bytes,
-                       started.put, stream_))
-        return {};
-    return services_.engine.failure();
+    const auto target = WEFT_TRY(find({"put", "dst", to, peer}, bytes));
+    if (from == nullptr && bytes != 0) return is_null({"put", "src", from, peer}, bytes);
+    return run_in_stream<&RealOneSided::start_put>(is_mapped(target), target.rank, target.remote,
+                                                   static_cast<const std::byte*>(from), bytes,
+                                                   started.put);
 }
 
 base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::size_t bytes,
                                            Rank peer, Transfer& started,
                                            std::shared_ptr<void> kept) {
-    const auto target = WEFT_TRY(find("get", "src", from, bytes, peer));
-    if (into == nullptr && bytes != 0) return null_buffer("get: dst", bytes, peer);
+    const auto target = WEFT_TRY(find({"get", "src", from, peer}, bytes));
+    if (into == nullptr && bytes != 0) return is_null({"get", "dst", into, peer}, bytes);
     if (is_mapped(target)) return get(into, from, bytes, peer, Return::reusable);
     started.get =
         std::make_shared<StartedGet>(StartedGet{.rank = target.rank, .kept = std::move(kept)});
@@ -228,12 +211,9 @@ base::Result<void> RemoteMemory::start_get(void* into, const void* from, std::si
 base::Result<void> RemoteMemory::await(Transfer& transfer, base::Deadline deadline) {
     RealEngine& engine = services_.engine;
     const Turn::Hold hold = engine.take_turn();
-    if (transfer.get == nullptr) {
-        const Waited waited = RealDeliveries(services_.onesided).wait(transfer.put, deadline);
-        if (waited == Waited::done) return {};
-        if (waited == Waited::failed) return engine.failure();
-        return base::fail(Status::timeout, "wait: time limit exceeded: the put is in flight");
-    }
+    if (transfer.get == nullptr)
+        return result_of(engine, services_.onesided.deliveries().wait(transfer.put, deadline),
+                         "wait: time limit exceeded: the put is in flight");
     const StartedGet& get = *transfer.get;
     const auto waits = [&] { return fmt::format("get: waiting for {} transfers", get.pending); };
     if (!engine.await([&] { return get.pending == 0 || deadline.passed(); }, waits, get.rank))
@@ -245,10 +225,10 @@ base::Result<void> RemoteMemory::await(Transfer& transfer, base::Deadline deadli
 base::Result<void> RemoteMemory::put_signal(void* to, const void* from, std::size_t bytes,
                                             void* word, std::uint64_t value, bool adds, Rank peer,
                                             Return when) {
-    const auto signal = WEFT_TRY(find_word("put_signal", "signal", word, sizeof value, peer));
+    const auto signal = WEFT_TRY(find_word({"put_signal", "signal", word, peer}, sizeof value));
     Target target = signal;
-    if (bytes != 0) target = WEFT_TRY(find("put_signal", "dst", to, bytes, peer));
-    if (from == nullptr && bytes != 0) return null_buffer("put_signal: src", bytes, peer);
+    if (bytes != 0) target = WEFT_TRY(find({"put_signal", "dst", to, peer}, bytes));
+    if (from == nullptr && bytes != 0) return is_null({"put_signal", "src", from, peer}, bytes);
     return run_in_stream<&RealOneSided::put_signal>(
         is_mapped(target) && is_mapped(signal), target.rank, target.remote,
         static_cast<const std::byte*>(from), bytes, Signal{signal.remote, value, adds}, when);
@@ -261,29 +241,12 @@ static std::string_view name_of(RequestKind kind) {
                                                : "atomic";
 }
 
-/// Makes a call of OneSided that changes a word. `result`: memory for the former value, if any.
-template <auto kCall, class... Result>
-base::Result<void> RemoteMemory::change_by(const WordChange& change, Rank peer,
-                                           Result&&... result) {
+base::Result<void> RemoteMemory::change(void* word, const WordChange& change, Rank peer, void* into,
+                                        Return when) {
     const auto target =
-        WEFT_TRY(find_word(name_of(change.kind), "word", change.word, change.width, peer));
-    const Atomic atomic{change.kind, change.width, target.remote, change.operand, change.compare};
-    return run_in_stream<kCall>(is_mapped(target), target.rank, atomic,
-                                std::forward<Result>(result)...);
-}
-
-base::Result<std::uint64_t> RemoteMemory::change(const WordChange& change, Rank peer) {
-    std::uint64_t old = 0;
-    WEFT_TRY(change_by<&RealOneSided::change>(change, peer, old));
-    return old;
-}
-
-base::Result<void> RemoteMemory::apply(const WordChange& change, Rank peer) {
-    return change_by<&RealOneSided::apply>(change, peer);
-}
-
-base::Result<void> RemoteMemory::start_change(const WordChange& change, Rank peer, void* into) {
-    return change_by<&RealOneSided::start_change>(change, peer, into);
+        WEFT_TRY(find_word({name_of(change.kind), "word", word, peer}, change.width));
+    return run_in_stream<&RealOneSided::change>(is_mapped(target), target.rank, target.remote,
+                                                change, into, when);
 }
 
 base::Result<void> RemoteMemory::fence() {
@@ -296,10 +259,8 @@ base::Result<void> RemoteMemory::fence() {
 base::Result<void> RemoteMemory::quiet(base::Deadline deadline) {
     WEFT_TRY(check_open("quiet"));
     const Turn::Hold hold = services_.engine.take_turn();
-    const Waited waited = services_.onesided.quiet(stream_, deadline);
-    if (waited == Waited::done) return {};
-    if (waited == Waited::failed) return services_.engine.failure();
-    return base::fail(Status::timeout, "quiet: time limit exceeded: operations are in flight");
+    return result_of(services_.engine, services_.onesided.quiet(stream_, deadline),
+                     "quiet: time limit exceeded: operations are in flight");
 }
 
 std::byte* RemoteMemory::address_on(const void* memory, Rank member) {

@@ -11,12 +11,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
 #include "run/memory/services.hpp"
-#include "run/onesided/remote_address.hpp"
+#include "run/onesided/blocks.hpp"
 #include "run/onesided/request.hpp"
 #include "weft/types.hpp"
 
@@ -24,15 +25,6 @@ namespace weft::run {
 
 class RegisteredMemory;
 struct Stream;
-
-/// Atomic operation on a word of symmetric or registered memory.
-struct WordChange {
-    RequestKind kind = RequestKind::add;
-    void* word = nullptr;    ///< this rank's address of the peer's word
-    std::uint8_t width = 8;  ///< bytes: 4 or 8
-    std::uint64_t operand = 0;
-    std::uint64_t compare = 0;  ///< for compare_swap: expected value
-};
 
 /// Condition for each word of an array of this rank that other ranks change.
 struct WordWait {
@@ -47,11 +39,13 @@ struct WordWait {
 };
 
 /// Waits for words of this rank that other ranks change. Waits drive the engine, and fail with
-/// Status::timeout after the deadline.
+/// Status::timeout after the deadline. They end at once if all words are skipped.
 class WordWaits {
   public:
-    /// Result of any() and test_any() if they find no word.
+    /// Result of any() if it finds no word.
     static constexpr std::size_t kNone = ~std::size_t{0};
+    /// Time limit of a wait. nullopt: a test, which polls the engine once if it finds nothing.
+    using Patience = std::optional<base::Deadline>;
 
     /// If the job continues after deaths, waits fail when a member of `team` dies or `team` fails.
     WordWaits(const MemoryServices& services, const Team& team)
@@ -61,30 +55,29 @@ class WordWaits {
     /// that is not skipped, or 0 if all are skipped.
     [[nodiscard]] base::Result<std::uint64_t> all(const WordWait& wait,
                                                   base::Deadline deadline = {});
-    /// Waits until a word satisfies the condition. Returns its index, or kNone if all are skipped.
-    [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, base::Deadline deadline = {});
-    /// Waits until at least one word satisfies the condition. Writes the indices of all such words
-    /// to `indices`, which has `count` elements. Returns their number, or 0 if all are skipped.
-    [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
-                                                 base::Deadline deadline = {});
-
-    // Each tests the condition. If it is false, polls the engine once and tests again.
     [[nodiscard]] base::Result<bool> test_all(const WordWait& wait);
-    [[nodiscard]] base::Result<std::size_t> test_any(const WordWait& wait);
-    [[nodiscard]] base::Result<std::size_t> test_some(const WordWait& wait, std::size_t* indices);
+    /// Waits until a word satisfies the condition. Returns its index, or kNone.
+    [[nodiscard]] base::Result<std::size_t> any(const WordWait& wait, Patience patience);
+    /// Waits until at least one word satisfies the condition. Writes the indices of all such words
+    /// to `indices`, which has `count` elements. Returns their number.
+    [[nodiscard]] base::Result<std::size_t> some(const WordWait& wait, std::size_t* indices,
+                                                 Patience patience);
 
   private:
-    [[nodiscard]] base::Result<void> check(const char* call, const WordWait& wait) const;
     template <class Found, class Holds>
-    [[nodiscard]] base::Result<Found> until(const char* call, const WordWait& wait,
-                                            base::Deadline deadline, const Found& found,
-                                            Holds holds);
-    template <class Found, class Holds>
-    [[nodiscard]] base::Result<Found> once(const char* call, const WordWait& wait,
-                                           const Found& found, Holds holds);
+    [[nodiscard]] base::Result<Found> find(const char* call, const WordWait& wait,
+                                           Patience patience, const Found& found, Holds holds);
 
     const MemoryServices& services_;
     const Team& team_;
+};
+
+/// Argument of a call on memory of a peer, with its name for messages.
+struct MemoryArgument {
+    std::string_view call;
+    std::string_view name;
+    const void* address;
+    Rank peer;  ///< rank of the team
 };
 
 class RemoteMemory {
@@ -124,12 +117,9 @@ class RemoteMemory {
     [[nodiscard]] base::Result<void> put_signal(void* to, const void* from, std::size_t bytes,
                                                 void* word, std::uint64_t value, bool adds,
                                                 Rank peer, Return when);
-    /// Changes a word and returns its former value.
-    [[nodiscard]] base::Result<std::uint64_t> change(const WordChange& change, Rank peer);
-    /// Starts a change without a result. It is complete when quiet() returns.
-    [[nodiscard]] base::Result<void> apply(const WordChange& change, Rank peer);
-    /// Starts a change. When quiet() returns, `into` has the word's former value, in its width.
-    [[nodiscard]] base::Result<void> start_change(const WordChange& change, Rank peer, void* into);
+    /// Changes a peer's word. `into` and `when`: see OneSided::change().
+    [[nodiscard]] base::Result<void> change(void* word, const WordChange& change, Rank peer,
+                                            void* into, Return when);
     [[nodiscard]] base::Result<void> fence();
     [[nodiscard]] base::Result<void> quiet(base::Deadline deadline = {});
 
@@ -146,19 +136,13 @@ class RemoteMemory {
         RemoteAddress remote = 0;
     };
 
-    [[nodiscard]] base::Result<Target> find(std::string_view call, std::string_view argument,
-                                            const void* address, std::size_t bytes, Rank peer);
-    [[nodiscard]] base::Result<Target> find_word(std::string_view call, std::string_view argument,
-                                                 const void* address, std::size_t width, Rank peer);
-    [[nodiscard]] base::Result<Target> find_blocks(std::string_view call, std::string_view argument,
-                                                   const void* address, BlockSide side,
-                                                   const Strided& blocks, Rank peer);
+    [[nodiscard]] base::Result<Target> find(const MemoryArgument& given, std::size_t bytes);
+    [[nodiscard]] base::Result<Target> find_word(const MemoryArgument& given, std::size_t width);
+    [[nodiscard]] base::Result<Target> find_blocks(MemoryArgument given, const Strided& blocks,
+                                                   const std::ptrdiff_t* strides);
     [[nodiscard]] base::Result<Rank> job_rank(std::string_view call, Rank peer) const;
     template <auto kCall, class... Arguments>
     [[nodiscard]] base::Result<void> run_in_stream(bool mapped, Arguments&&... arguments);
-    template <auto kCall, class... Result>
-    [[nodiscard]] base::Result<void> change_by(const WordChange& change, Rank peer,
-                                               Result&&... result);
     [[nodiscard]] bool is_mapped(const Target& target) const;
     [[nodiscard]] base::Result<void> check_open(std::string_view call) const;
 

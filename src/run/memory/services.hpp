@@ -2,6 +2,7 @@
 // services.hpp - the objects of a runtime that symmetric memory and one-sided calls use.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <set>
@@ -34,5 +35,31 @@ struct MemoryServices : TeamServices {
         return offset >= heap && offset < end ? offset : link::kNoOffset;
     }
 };
+
+/// Minimum and maximum of a number over the members of a team.
+struct MinMax {
+    std::uint64_t min = 0;
+    std::uint64_t max = 0;
+
+    [[nodiscard]] bool agreed() const { return min == max; }
+};
+
+/// Returns the minima and maxima of N numbers over all members. Collective.
+template <std::size_t N>
+base::Result<std::array<MinMax, N>> min_max(Team& team, const std::array<std::uint64_t, N>& mine,
+                                            Purpose purpose) {
+    std::array<std::uint64_t, 2 * N> words;
+    for (std::size_t i = 0; i < N; ++i) {
+        words[i] = mine[i];
+        words[N + i] = ~mine[i];  // the complement's maximum gives the minimum
+    }
+    if (const base::Failure* const why = team.run(
+            Call::allreduce(words.data(), words.data(), words.size(), Type::uint64, Op::max),
+            purpose))
+        return *why;
+    std::array<MinMax, N> found;
+    for (std::size_t i = 0; i < N; ++i) found[i] = {~words[N + i], words[i]};
+    return found;
+}
 
 }  // namespace weft::run

@@ -2,7 +2,6 @@
 #include "run/memory/symmetric_heap.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 
@@ -12,35 +11,7 @@
 
 namespace weft::run {
 
-namespace {
-
-constexpr std::uint64_t kNone = ~std::uint64_t{0};  // no block is abandoned
-
-/// Computes the minimum and the maximum over all members, for N numbers at once.
-template <std::size_t N>
-class MinMax {
-  public:
-    explicit MinMax(const std::array<std::uint64_t, N>& mine) {
-        for (std::size_t i = 0; i < N; ++i) {
-            words_[i] = mine[i];
-            words_[N + i] = ~mine[i];  // the complement's maximum gives the minimum
-        }
-    }
-
-    [[nodiscard]] base::Result<void> compute(Team& team, Purpose purpose) {
-        return team.run(
-            Call::allreduce(words_.data(), words_.data(), words_.size(), Type::uint64, Op::max),
-            purpose);
-    }
-    [[nodiscard]] std::uint64_t max(std::size_t i) const { return words_[i]; }
-    [[nodiscard]] std::uint64_t min(std::size_t i) const { return ~words_[N + i]; }
-    [[nodiscard]] bool agreed(std::size_t i) const { return max(i) == min(i); }
-
-  private:
-    std::array<std::uint64_t, 2 * N> words_;
-};
-
-}  // namespace
+static constexpr std::uint64_t kNone = ~std::uint64_t{0};  // no block is abandoned
 
 base::Result<std::byte*> SymmetricHeap::allocate(Team& team, link::HeapRequest request) {
     const SetupLock::Hold setup = services_.setup.take();
@@ -92,12 +63,6 @@ void SymmetricHeap::abandon(const Team& team, const void* memory) {
     dropped_.emplace_back(services_.heap_offset(memory), team.serial());
 }
 
-/// Makes room for each block. Destructors call abandon(), which therefore must not allocate.
-void SymmetricHeap::reserve_dropped() {
-    const std::scoped_lock lock(dropped_mutex_);
-    if (dropped_.capacity() < blocks_.size()) dropped_.reserve(2 * blocks_.size());
-}
-
 /// Adds the blocks of abandon(), which cannot wait for the setup lock, to abandoned_.
 void SymmetricHeap::collect_abandoned() {
     const std::scoped_lock lock(dropped_mutex_);
@@ -107,6 +72,15 @@ void SymmetricHeap::collect_abandoned() {
             abandoned_.emplace(std::pair(team, block->second.number), offset);
     }
     dropped_.clear();
+}
+
+static base::Result<void> check_agreed(const char* argument, std::uint64_t here,
+                                       const MinMax& members) {
+    if (members.agreed()) return {};
+    return base::fail(Status::argument,
+                      "alloc: {} is {} here and from {} to {} on the members of the team, expected "
+                      "the same on all",
+                      argument, here, members.min, members.max);
 }
 
 /// Allocates a block at an offset that is free on all members. First frees blocks that all members
@@ -119,37 +93,33 @@ base::Result<std::uint64_t> SymmetricHeap::agree(Team& team, link::HeapRequest r
     // Lower limits of the next proposals.
     std::uint64_t from = 0, abandoned_from = 0;
     for (;;) {
-        enum { kOffset, kBytes, kAlignment, kAbandoned, kCount };
-        MinMax<kCount> over_members({propose(request, from), request.bytes, request.alignment,
-                                     first_abandoned(team, abandoned_from)});
-        if (auto computed = over_members.compute(team, Purpose::alloc); !computed)
-            return computed.failure().within("alloc");
-        for (const auto& [argument, name] :
-             {std::pair{kBytes, "bytes"}, {kAlignment, "alignment"}}) {
-            if (!over_members.agreed(argument))
-                return base::fail(Status::argument,
-                                  "alloc: {} is {} here and from {} to {} on the members of the "
-                                  "team, expected the same on all",
-                                  name, argument == kBytes ? request.bytes : request.alignment,
-                                  over_members.min(argument), over_members.max(argument));
-        }
-        const bool full = over_members.max(kOffset) == link::kNoOffset;
-        if (over_members.agreed(kAbandoned) && over_members.max(kAbandoned) != kNone) {
-            remove(blocks_.find(abandoned_.at({team.serial(), over_members.max(kAbandoned)})));
+        auto computed = min_max<4>(team,
+                                   {propose(request, from), request.bytes, request.alignment,
+                                    first_abandoned(team, abandoned_from)},
+                                   Purpose::alloc);
+        if (!computed) return computed.failure().within("alloc");
+        const auto& [offsets, bytes, alignments, abandoned] = *computed;
+        WEFT_TRY(check_agreed("bytes", request.bytes, bytes));
+        WEFT_TRY(check_agreed("alignment", request.alignment, alignments));
+        const bool full = offsets.max == link::kNoOffset;
+        if (abandoned.agreed() && abandoned.max != kNone) {
+            remove(blocks_.find(abandoned_.at({team.serial(), abandoned.max})));
             from = 0;
-        } else if (full && over_members.max(kAbandoned) != kNone) {
+        } else if (full && abandoned.max != kNone) {
             // Not all members have abandoned a block with a lower number.
-            abandoned_from = over_members.max(kAbandoned);
+            abandoned_from = abandoned.max;
         } else if (full) {
             return out_of_memory(team, request);
-        } else if (over_members.agreed(kOffset)) {
-            from = over_members.max(kOffset);
+        } else if (offsets.agreed()) {
+            from = offsets.max;
             heap_.take(from, request);
             blocks_.emplace(from, Block{team.serial(), team.next_allocation(), request.bytes});
-            reserve_dropped();
+            // Destructors call abandon(), which therefore must not allocate.
+            const std::scoped_lock lock(dropped_mutex_);
+            if (dropped_.capacity() < blocks_.size()) dropped_.reserve(2 * blocks_.size());
             return from;
         } else {
-            from = over_members.max(kOffset);
+            from = offsets.max;
         }
     }
 }
@@ -171,14 +141,14 @@ base::Result<void> SymmetricHeap::free_block(Team& team, std::uint64_t offset) {
         return base::fail(Status::argument,
                           "free: the pointer is not the start of memory that was allocated on this "
                           "team and is still in use");
-    MinMax<1> over_members({offset});
-    if (auto computed = over_members.compute(team, Purpose::free); !computed)
-        return computed.failure().within("free");
-    if (!over_members.agreed(0))
+    const auto computed = min_max<1>(team, {offset}, Purpose::free);
+    if (!computed) return computed.failure().within("free");
+    const MinMax& offsets = computed->front();
+    if (!offsets.agreed())
         return base::fail(Status::argument,
                           "free: members of the team pass different memory (heap offset {} here, "
                           "{} to {} in all), expected the same on all",
-                          offset, over_members.min(0), over_members.max(0));
+                          offset, offsets.min, offsets.max);
     remove(block);
     return {};
 }

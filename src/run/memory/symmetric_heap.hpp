@@ -58,7 +58,6 @@ class SymmetricHeap {
     [[nodiscard]] base::Result<void> free_block(Team& team, std::uint64_t offset);
     [[nodiscard]] Blocks::iterator find_block(const Team& team, std::uint64_t offset);
     [[nodiscard]] std::uint64_t first_abandoned(const Team& team, std::uint64_t from) const;
-    void reserve_dropped();
     void collect_abandoned();
     void remove(Blocks::iterator block);
     [[nodiscard]] std::uint64_t propose(link::HeapRequest request, std::uint64_t from);

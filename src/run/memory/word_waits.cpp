@@ -109,11 +109,8 @@ std::string describe(const char* call, const WordWait& wait) {
                        text(load(wait, i)));
 }
 
-}  // namespace
-
-base::Result<void> WordWaits::check(const char* call, const WordWait& wait) const {
-    if (services_.closed())
-        return base::fail(Status::argument, "{}: the runtime has been finalized", call);
+base::Result<void> check(const char* call, const WordWait& wait, bool closed) {
+    if (closed) return base::fail(Status::argument, "{}: the runtime has been finalized", call);
     if (wait.word == nullptr && wait.count != 0)
         return base::fail(Status::argument, "{}: word is null, expected {} words of {} bytes", call,
                           wait.count, wait.width);
@@ -130,18 +127,26 @@ base::Result<void> WordWaits::check(const char* call, const WordWait& wait) cons
     return {};
 }
 
-/// Waits until holds() sets `found` and returns true, unless all words are skipped.
+}  // namespace
+
+/// Waits or tests until holds() sets `found` and returns true, unless all words are skipped.
 template <class Found, class Holds>
-base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
-                                     base::Deadline deadline, const Found& found, Holds holds) {
-    WEFT_TRY(check(call, wait));
+base::Result<Found> WordWaits::find(const char* call, const WordWait& wait, Patience patience,
+                                    const Found& found, Holds holds) {
+    WEFT_TRY(check(call, wait, services_.closed()));
     if (holds() || all_skipped(wait)) return found;
     RealEngine& engine = services_.engine;
+    if (!patience) engine.poll();
     const Turn::Hold hold = engine.take_turn();
+    if (!patience) {
+        if (const base::Failure* lost = engine.lost()) return *lost;
+        if (!holds() && engine.deaths().survivable && team_.failed()) return team_.state().failure;
+        return found;
+    }
     bool done = false;
     const auto ended = [&] {
         done = holds();
-        return done || deadline.passed();
+        return done || patience->passed();
     };
     const TeamState* const team = &team_.state();  // any member may change the word
     if (!engine.await(
@@ -151,58 +156,34 @@ base::Result<Found> WordWaits::until(const char* call, const WordWait& wait,
     return base::fail(Status::timeout, "{}: time limit exceeded: {}", call, describe(call, wait));
 }
 
-/// Calls holds(), which sets `found`. If it returns false, polls once and calls it again.
-template <class Found, class Holds>
-base::Result<Found> WordWaits::once(const char* call, const WordWait& wait, const Found& found,
-                                    Holds holds) {
-    WEFT_TRY(check(call, wait));
-    if (holds()) return found;
-    services_.engine.poll();
-    const Turn::Hold hold = services_.engine.take_turn();
-    if (const base::Failure* lost = services_.engine.lost()) return *lost;
-    if (!holds() && services_.engine.deaths().survivable && team_.failed())
-        return team_.state().failure;
-    return found;
-}
-
 base::Result<std::uint64_t> WordWaits::all(const WordWait& wait, base::Deadline deadline) {
     std::size_t next = 0;
     std::uint64_t last = 0;
     if (wait.count == 1 && wait.skip == nullptr && wait.values == nullptr)
-        return until("wait_until", wait, deadline, last,
-                     [&] { return satisfies(last = load(wait, 0), wait, wait.value); });
-    return until("wait_until", wait, deadline, last, [&] { return advance(wait, next, last); });
-}
-
-base::Result<std::size_t> WordWaits::any(const WordWait& wait, base::Deadline deadline) {
-    std::size_t found = kNone;
-    return until("wait_any", wait, deadline, found, [&] { return collect(wait, &found, 1) != 0; });
-}
-
-base::Result<std::size_t> WordWaits::some(const WordWait& wait, std::size_t* indices,
-                                          base::Deadline deadline) {
-    std::size_t found = 0;
-    return until("wait_some", wait, deadline, found,
-                 [&] { return (found = collect(wait, indices, wait.count)) != 0; });
+        return find("wait_until", wait, deadline, last,
+                    [&] { return satisfies(last = load(wait, 0), wait, wait.value); });
+    return find("wait_until", wait, deadline, last, [&] { return advance(wait, next, last); });
 }
 
 base::Result<bool> WordWaits::test_all(const WordWait& wait) {
     bool found = false;
-    return once("test_until", wait, found, [&] {
+    return find("test_until", wait, std::nullopt, found, [&] {
         std::size_t next = 0;
         std::uint64_t last = 0;
         return found = advance(wait, next, last);
     });
 }
 
-base::Result<std::size_t> WordWaits::test_any(const WordWait& wait) {
+base::Result<std::size_t> WordWaits::any(const WordWait& wait, Patience patience) {
     std::size_t found = kNone;
-    return once("test_any", wait, found, [&] { return collect(wait, &found, 1) != 0; });
+    return find(patience ? "wait_any" : "test_any", wait, patience, found,
+                [&] { return collect(wait, &found, 1) != 0; });
 }
 
-base::Result<std::size_t> WordWaits::test_some(const WordWait& wait, std::size_t* indices) {
+base::Result<std::size_t> WordWaits::some(const WordWait& wait, std::size_t* indices,
+                                          Patience patience) {
     std::size_t found = 0;
-    return once("test_some", wait, found,
+    return find(patience ? "wait_some" : "test_some", wait, patience, found,
                 [&] { return (found = collect(wait, indices, wait.count)) != 0; });
 }
 

@@ -36,7 +36,7 @@ struct SignalWords {
     }
 };
 
-/// Rings of requests and replies, and a buffer for data that requests transfer (registered.hpp).
+/// Rings of requests and replies, and a buffer for data that requests transfer.
 struct OneSidedArea {
     static constexpr std::uint64_t kSlotsMax = 32;
     static constexpr Rank kRanksWithLongRings = 512;  ///< larger jobs have fewer slots

@@ -64,7 +64,6 @@ class Messages {
         message.part = {message.bytes.get(), sizeof head + bytes};
         message.number = message.resume = 0;
         to.queue.splice(to.queue.end(), free_, free_.begin());
-        ++queued_;
         static_cast<void>(post_queue(rank));
     }
     /// Sends a message that fits into a cell to a local peer. Returns false if the message is too
@@ -84,15 +83,14 @@ class Messages {
                 handler.function = [](void*, Rank, const std::byte*, std::size_t) {};
     }
     /// Drops the messages to a rank that has died.
-    void forget(Rank rank) noexcept {
-        MessageList& queue = peer(rank).queue;
-        queued_ -= queue.size();
-        reading_.splice(reading_.end(), queue);
-    }
+    void forget(Rank rank) noexcept { reading_.splice(reading_.end(), peer(rank).queue); }
     /// Returns the number of messages to a rank that are not posted yet.
     [[nodiscard]] std::size_t queued(Rank rank) { return peer(rank).queue.size(); }
     /// Returns true if no message is queued or still read by the wire.
-    [[nodiscard]] bool idle() const { return queued_ == 0 && reading_.empty(); }
+    [[nodiscard]] bool idle() const {
+        const auto has_queued = [](const MessagePeer& to) { return !to.queue.empty(); };
+        return reading_.empty() && std::ranges::none_of(peers_, has_queued);
+    }
     /// Id of the thread that runs a handler; a default id: no thread. Any thread may read the id.
     [[nodiscard]] const auto& handler_thread() const { return handler_thread_; }
 
@@ -174,13 +172,6 @@ class Messages {
     [[gnu::noinline]] bool serve_peer(Rank rank, MessagePeer& from) noexcept {
         serving_ = true;
         handler_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-        const bool advanced = handle_and_send(rank, from);
-        handler_thread_.store(std::thread::id(), std::memory_order_relaxed);
-        serving_ = false;
-        return advanced;
-    }
-
-    bool handle_and_send(Rank rank, MessagePeer& from) noexcept {
         bool advanced = false;
         for (std::uint64_t i = 0; i < MessageArea::kSlots && has_arrived(rank, from); ++i) {
             if (!handle_next(rank, from)) break;
@@ -188,7 +179,10 @@ class Messages {
         }
         if (from.handled / MessageArea::kMessagesPerCredit > from.credited)
             advanced = post_credits(rank) || advanced;
-        return (!from.queue.empty() && post_queue(rank)) || advanced;
+        if (!from.queue.empty()) advanced = post_queue(rank) || advanced;
+        handler_thread_.store(std::thread::id(), std::memory_order_relaxed);
+        serving_ = false;
+        return advanced;
     }
 
     [[nodiscard]] bool has_arrived(Rank rank, const MessagePeer& from) noexcept {
@@ -290,7 +284,6 @@ class Messages {
             if (wire_.try_put(put, message.resume) == base::Post::again) break;
             MessageList& next = message.pending == 0 ? free_ : reading_;
             next.splice(next.end(), to.queue, to.queue.begin());
-            --queued_;
             posted = true;
         }
         return posted;
@@ -304,7 +297,6 @@ class Messages {
     std::vector<MessagePeer> peers_;  ///< by rank of the job
     MessageList free_;                ///< unused entries
     MessageList reading_;             ///< posted messages that the wire still reads
-    std::size_t queued_ = 0;          ///< number of messages in all queues
     std::size_t last_peer_ = 0;       ///< index of the peer that was tested last
     bool serving_ = false;            ///< a handler may be running
     const std::size_t peer_count_;

@@ -14,31 +14,23 @@ namespace weft::run {
 
 // clang-format 14 splits compound requirements.
 // clang-format off
+/// Puts, reads and kernel copies. src/link/wire/wire.hpp and encoding.hpp describe the members.
 template <class T>
 concept Network = requires(T wire, const base::Put& put, const base::Read& read,
                            std::uint64_t& resume, std::uint64_t bytes, const base::Reach& reach,
                            std::byte* into, const std::byte* from, Rank rank,
                            std::uint32_t writes, const char* text) {
-    /// Returns the start of a rank's segment if it is mapped (always for this rank), or nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
-    /// Post a put or a read. On `again`, the caller repeats the call with the same arguments.
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     { wire.try_read(read, resume) } noexcept -> std::same_as<base::Post>;
-    /// Let the kernel copy from or to a local rank's memory. Return false if the kernel refuses.
     { wire.memory().copy_from(rank, reach, into, bytes) } noexcept -> std::same_as<bool>;
     { wire.memory().copy_to(rank, reach, from, bytes) } noexcept -> std::same_as<bool>;
-    /// Raises the flag of this rank's cell at an offset if the put to the cell has been delivered.
     { wire.settle(std::uint64_t{}) } noexcept;
-    /// Returns the network's guarantees.
     { wire.remote() } noexcept -> std::same_as<const base::RemoteFacts&>;
-    /// Returns the number of writes to a peer: network transfers of puts without a cell.
     { wire.counts().written_to(rank) } noexcept -> std::same_as<std::uint64_t>;
-    /// If writes are counted: ends the batch of writes to a rank. Returns its size.
     { wire.counts().close_batch(rank) } noexcept -> std::same_as<std::uint32_t>;
-    /// Ends the oldest batch from a rank if it has `writes` delivered writes; else returns false.
     { wire.counts().take_batch(rank, writes) } noexcept -> std::same_as<bool>;
-    /// Records that a remote rank sent invalid data. Waits then fail with this text.
     { wire.distrust(rank, text) } noexcept;
 };
 

@@ -8,7 +8,9 @@
 // Holds    The caller has checked addresses, passes ranks of the job, and holds the engine's turn.
 //          Other threads may have the turn during a wait, so values read before a wait may be
 //          outdated after it. If a call returns false, driver.failure() has the reason.
-// Next     quiet.hpp and registered.hpp define further members; users of OneSided include both.
+//          An executed request is complete; if the kernel copied only a part, the peer copies all
+//          bytes again.
+// Next     deliveries.hpp, docs/one-sided.md, docs/decisions/0020-registered-memory.md.
 #pragma once
 
 #include <algorithm>
@@ -16,50 +18,32 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
-#include "base/clock.hpp"
-#include "run/onesided/remote_address.hpp"
-#include "run/onesided/requests.hpp"
+#include "base/copy.hpp"
+#include "run/onesided/blocks.hpp"
+#include "run/onesided/deliveries.hpp"
 #include "run/onesided/service.hpp"
-#include "run/onesided/streams.hpp"
 
 namespace weft::run {
-
-/// Result of a wait. late: the deadline has passed. failed: the wait cannot succeed.
-enum class Waited : std::uint8_t { done, late, failed };
-
-template <Network Wire, class Drive>
-class Deliveries;
 
 template <Network Wire, class Drive>
 class OneSided {
   public:
     OneSided(Wire& wire, Drive& driver, const OneSidedArea& area, Rank rank)
         : wire_(wire),
-          driver_(driver),
           area_(area),
           own_(wire.near(rank)),
           service_(wire, area, rank),
-          requests_(wire, driver, area, rank),
-          peers_(static_cast<std::size_t>(area.ranks)),
-          default_(area.ranks, 0),
-          streams_(area.ranks) {}
+          deliveries_(wire, driver, area, rank) {}
 
-    /// Functions for Wire::set_service(); `self` is a OneSided.
-    static bool serve(void* self) noexcept {
-        return static_cast<OneSided*>(self)->service_.serve();
-    }
-    static void on_immediate(void* self, std::uint64_t payload) noexcept {
-        static_cast<OneSided*>(self)->service_.on_immediate(payload);
-    }
     [[nodiscard]] Service<Wire>& service() { return service_; }
+    [[nodiscard]] Deliveries<Wire, Drive>& deliveries() { return deliveries_; }
     /// For tests: sends no requests that wake peers, because their number depends on the clock.
     void let_sleep() { wakes_ = false; }
 
     // `context`: stream in which the call is made; nullptr: the default stream. fence() and quiet()
     // cover only calls in their stream.
-    [[nodiscard]] Streams& streams() { return streams_; }
+    [[nodiscard]] Streams& streams() { return deliveries_.streams(); }
 
     /// Returns the address in this process of a peer's memory if it is mapped, else nullptr.
     [[nodiscard]] std::byte* reach(Rank rank, const RemoteAddress& at) const noexcept {
@@ -73,38 +57,45 @@ class OneSided {
             onesided::copy_near(near, from, bytes, Direction::put);
             return true;
         }
-        Stream& stream = stream_of(context);
+        Stream& stream = streams().of(context);
         std::uint32_t& pending = pending_of(stream, rank, when);
         return put_unmapped(stream, rank, to, from, bytes, pending) &&
                (when == Return::at_once || await_transfers(stream, pending, rank, "put", bytes));
     }
 
+    /// Starts a put, whose delivery Deliveries::wait() awaits.
+    bool start_put(Rank rank, const RemoteAddress& to, const std::byte* from, std::size_t bytes,
+                   Delivery& delivery, Stream* context = nullptr) {
+        delivery = {};
+        if (!put(rank, to, from, bytes, Return::at_once, context)) return false;
+        if (reach(rank, to) != nullptr) return true;
+        Stream& stream = streams().of(context);
+        delivery = {rank, stream.number, stream.at(rank).posted};
+        return true;
+    }
+
     bool put_strided(Rank rank, const RemoteAddress& to, const std::byte* from,
                      const Strided& blocks, Stream* context = nullptr) {
-        Stream& stream = stream_of(context);
+        Stream& stream = streams().of(context);
         std::uint32_t& pending = pending_of(stream, rank, Return::reusable);
-        const auto put_row = [&](std::int64_t to_offset, std::int64_t from_offset) {
-            const RemoteAddress row = to + static_cast<std::uint64_t>(to_offset);
-            for (std::size_t i = 0; i < blocks.count; ++i) {
-                const auto* source = onesided::block_of(from + from_offset, i, blocks.from_stride);
-                const RemoteAddress target = onesided::block_of(row, i, blocks.to_stride);
-                if (std::byte* const near = reach(rank, target)) {
-                    onesided::copy_near(near, source, blocks.block_bytes, Direction::put);
-                } else if (!put_unmapped(stream, rank, target, source, blocks.block_bytes,
-                                         pending)) {
-                    return false;
-                }
+        std::size_t bytes = 0;
+        const auto put_block = [&](std::int64_t to_offset, std::int64_t from_offset) {
+            const RemoteAddress target = to + static_cast<std::uint64_t>(to_offset);
+            const std::byte* const source = from + from_offset;
+            bytes += blocks.block_bytes;
+            if (std::byte* const near = reach(rank, target)) {
+                onesided::copy_near(near, source, blocks.block_bytes, Direction::put);
+                return true;
             }
-            return true;
+            return put_unmapped(stream, rank, target, source, blocks.block_bytes, pending);
         };
-        return onesided::for_rows(blocks, put_row) &&
-               await_transfers(stream, pending, rank, "put_strided",
-                               blocks.count * blocks.block_bytes);
+        return onesided::for_blocks(blocks, put_block) &&
+               await_transfers(stream, pending, rank, "put_strided", bytes);
     }
 
     bool get(Rank rank, std::byte* into, const RemoteAddress& from, std::size_t bytes, Return when,
              Stream* context = nullptr) {
-        Stream& stream = stream_of(context);
+        Stream& stream = streams().of(context);
         std::uint32_t& pending = when == Return::reusable ? blocking_ : stream.outstanding;
         if (!start_get(rank, into, from, bytes, pending, context)) return false;
         if (when != Return::at_once) return await_transfers(stream, pending, rank, "get", bytes);
@@ -125,11 +116,11 @@ class OneSided {
             return true;
         }
         if (!wire_.remote().reads || !from.in_network())
-            return get_by_request(stream_of(context), rank, into, from, bytes);
+            return get_by_request(streams().of(context), rank, into, from, bytes);
         const base::Read read{rank, into, bytes, from.offset, &pending, from.region()};
         std::uint64_t resume = 0;
-        return until([&] { return wire_.try_read(read, resume) == base::Post::posted; }, rank,
-                     "get");
+        return deliveries_.until([&] { return wire_.try_read(read, resume) == base::Post::posted; },
+                                 rank, "get");
     }
 
     /// Starts a get from memory that is not mapped. A request or quiet() waits for its data.
@@ -138,7 +129,7 @@ class OneSided {
                             Stream* context = nullptr) {
         const bool started = start_get(rank, into, from, bytes, get->pending, context);
         if (get->pending == 0) return started;
-        Stream& stream = stream_of(context);
+        Stream& stream = streams().of(context);
         stream.keep(get);
         stream.mark_dirty(rank);  // quiet() reports its death
         return started;
@@ -146,19 +137,14 @@ class OneSided {
 
     bool get_strided(Rank rank, std::byte* into, const RemoteAddress& from, const Strided& blocks,
                      Stream* context = nullptr) {
-        const auto get_row = [&](std::int64_t to_offset, std::int64_t from_offset) {
-            const RemoteAddress row = from + static_cast<std::uint64_t>(from_offset);
-            for (std::size_t i = 0; i < blocks.count; ++i) {
-                if (!start_get(rank, onesided::block_of(into + to_offset, i, blocks.to_stride),
-                               onesided::block_of(row, i, blocks.from_stride), blocks.block_bytes,
-                               blocking_, context))
-                    return false;
-            }
-            return true;
+        std::size_t bytes = 0;
+        const auto get_block = [&](std::int64_t to_offset, std::int64_t from_offset) {
+            bytes += blocks.block_bytes;
+            return start_get(rank, into + to_offset, from + static_cast<std::uint64_t>(from_offset),
+                             blocks.block_bytes, blocking_, context);
         };
-        return onesided::for_rows(blocks, get_row) &&
-               await_transfers(stream_of(context), blocking_, rank, "get_strided",
-                               blocks.count * blocks.block_bytes);
+        return onesided::for_blocks(blocks, get_block) &&
+               await_transfers(streams().of(context), blocking_, rank, "get_strided", bytes);
     }
 
     /// Puts data, then changes a word. A rank that reads the changed word also sees the data.
@@ -169,10 +155,10 @@ class OneSided {
         std::byte* const word = reach(rank, signal.word);
         if (near != nullptr && word != nullptr) {
             onesided::copy_near(near, from, bytes, Direction::put);
-            onesided::change(kind, word, sizeof signal.value, signal.value, 0);
+            onesided::change(word, {.kind = kind, .operand = signal.value});
             return true;
         }
-        Stream& stream = stream_of(context);
+        Stream& stream = streams().of(context);
         if (to.in_network() && bytes <= onesided::kImmediateBytesMax)
             if (const auto payload = payload_for(rank, signal))
                 return write_after_fence(stream, rank, to, from, bytes, when, *payload);
@@ -187,104 +173,63 @@ class OneSided {
         } else if (!write_after_fence(stream, rank, to, from, bytes, when)) {
             return false;
         }
-        return send_after_writes(stream, rank, request) != 0;
+        return deliveries_.send_after_writes(stream, rank, request) != 0;
     }
 
-    /// Changes a word, and waits for its former value, which is stored in `old`.
-    bool change(Rank rank, const Atomic& atomic, std::uint64_t& old, Stream* context = nullptr) {
-        if (std::byte* const near = reach(rank, atomic.word)) {
-            old = onesided::change(near, atomic);
+    /// Changes a word. If `into` is not null, stores the word's former value there, in its width:
+    /// before the call returns, or if `when` is at_once, before the next quiet() returns. A change
+    /// without `into` is complete when quiet() returns.
+    bool change(Rank rank, const RemoteAddress& word, const WordChange& change, void* into,
+                Return when, Stream* context = nullptr) {
+        if (std::byte* const near = reach(rank, word)) {
+            const std::uint64_t old = onesided::change(near, change);
+            if (into != nullptr) onesided::store_result(into, old, change.width);
             return true;
         }
-        old = 0;
-        if (send_and_await(stream_of(context), rank, onesided::request_for(atomic), &old))
-            return true;
-        requests_.discard_result(rank, &old);
+        const bool adds = change.kind == RequestKind::add;
+        if (into == nullptr && (adds || change.kind == RequestKind::store) &&
+            change.width == sizeof(std::uint64_t))
+            return put_signal(rank, {0, word.memory}, /*from=*/nullptr, /*bytes=*/0,
+                              {word, change.operand, adds}, Return::at_once, context);
+        Stream& stream = streams().of(context);
+        const RemoteRequest request{.kind = change.kind,
+                                    .width = change.width,
+                                    .offset = word.packed(),
+                                    .operand = change.operand,
+                                    .operand2 = change.compare};
+        if (into == nullptr || when == Return::at_once)
+            return deliveries_.send_after_writes(stream, rank, request, into) != 0;
+        if (deliveries_.send_and_await(stream, rank, request, into)) return true;
+        deliveries_.requests().discard_result(rank, into);
         return false;
-    }
-    /// Starts a change. When quiet() returns, `into` has the word's former value, in its width.
-    bool start_change(Rank rank, const Atomic& atomic, void* into, Stream* context = nullptr) {
-        if (std::byte* const near = reach(rank, atomic.word)) {
-            const std::uint64_t old = onesided::change(near, atomic);
-            std::memcpy(into, &old, atomic.width);
-            return true;
-        }
-        const RemoteRequest request = onesided::request_for(atomic);
-        return send_after_writes(stream_of(context), rank, request, into) != 0;
-    }
-    /// Changes a word. The change is complete when quiet() returns.
-    bool apply(Rank rank, const Atomic& atomic, Stream* context = nullptr) {
-        if (std::byte* const near = reach(rank, atomic.word)) {
-            onesided::change(near, atomic);
-            return true;
-        }
-        const bool adds = atomic.kind == RequestKind::add;
-        if ((adds || atomic.kind == RequestKind::store) && atomic.width == sizeof(std::uint64_t))
-            return put_signal(rank, {0, atomic.word.memory}, /*from=*/nullptr, /*bytes=*/0,
-                              {atomic.word, atomic.operand, adds}, Return::at_once, context);
-        return send_after_writes(stream_of(context), rank, onesided::request_for(atomic)) != 0;
     }
 
     /// Orders earlier puts before later puts to each peer. Waits for requests to local peers,
     /// because a later put may be a plain store.
-    bool fence(Stream* context = nullptr);
+    bool fence(Stream* context = nullptr) { return deliveries_.fence(streams().of(context)); }
 
     /// Waits until all puts and gets of the stream are complete, locally and at the peers. If peers
     /// have died since the last quiet(), completes the calls to all other peers and then fails.
     Waited quiet(Stream* context, const base::Deadline& deadline) {
-        Stream& stream = stream_of(context);
-        bool lost = false;
-        Waited waited = complete(stream, deadline);
-        while (waited == Waited::failed &&
-               stream.mark_clean_if([&](Rank rank) { return driver_.deaths().contains(rank); })) {
-            lost = true;
-            waited = complete(stream, deadline);
-        }
-        return lost && waited == Waited::done ? Waited::failed : waited;
+        return deliveries_.quiet(streams().of(context), deadline);
     }
     bool quiet(Stream* context = nullptr) { return quiet(context, {}) == Waited::done; }
     /// Completes the puts and gets of all streams.
     bool quiet_all() {
         bool done = quiet();
         // Other threads may open and close streams during the waits.
-        const auto streams = streams_.all();
-        for (const auto& stream : streams) done = done && quiet(stream.get());
+        const auto streams_now = streams().all();
+        for (const auto& stream : streams_now) done = done && quiet(stream.get());
         return done;
     }
 
-    /// Returns true if quiet() of the default stream may have to wait.
-    [[nodiscard]] bool busy() const { return default_.outstanding != 0 || !default_.dirty.empty(); }
-
   private:
-    static constexpr Rank kNoPeer = -1;
     /// If a transfer takes longer, the peer probably sleeps and does not drive its network.
     static constexpr std::uint64_t kAwakeNs = 40'000;
 
-    friend class Deliveries<Wire, Drive>;
-
-    // Defined in quiet.hpp.
-    Waited complete(Stream& stream, const base::Deadline& deadline);
-
-    [[nodiscard]] PeerWrites& peer(Rank rank) { return peers_[rank]; }
-    [[nodiscard]] Stream& stream_of(Stream* context) { return context ? *context : default_; }
     [[nodiscard]] std::uint32_t& pending_of(Stream& stream, Rank rank, Return when) {
-        if (delivers()) return peer(rank).delivering;
+        if (deliveries_.delivers()) return deliveries_.peer(rank).delivering;
         return when == Return::at_once ? stream.outstanding : blocking_;
-    }
-
-    /// Drives the engine until ended() returns true. Returns false on failure.
-    template <class Ended>
-    bool until(Ended ended, Rank rank, std::string_view call) {
-        const auto waits = [&] {
-            return rank == kNoPeer ? fmt::format("{}: waiting for own transfers", call)
-                                   : fmt::format("{}: waiting for rank {}", call, rank);
-        };
-        return driver_.await(ended, waits, rank);
-    }
-    template <class Ended>
-    Waited until(Ended ended, const base::Deadline& deadline, Rank rank, std::string_view call) {
-        if (!until([&] { return ended() || deadline.passed(); }, rank, call)) return Waited::failed;
-        return ended() ? Waited::done : Waited::late;
     }
 
     /// Waits until `pending` is 0. If this takes long, sends a request, which wakes the peer.
@@ -294,17 +239,14 @@ class OneSided {
         if (wire_.near(rank) != nullptr || pending == 0) return true;
         const std::uint64_t awake_ns = kAwakeNs + bytes;  // assumes at least 1 byte per ns
         const std::uint64_t began = base::monotonic_ns();
-        if (!until([&] { return pending == 0; }, rank, call)) return false;
-        if (!wakes_ || base::monotonic_ns() - began < awake_ns || !requests_.has_room(rank))
+        if (!deliveries_.until([&] { return pending == 0; }, rank, call)) return false;
+        if (!wakes_ || base::monotonic_ns() - began < awake_ns ||
+            !deliveries_.requests().has_room(rank))
             return true;
-        const auto sent = requests_.send(rank, {.kind = RequestKind::flush}, nullptr, [](auto&) {});
+        const auto sent =
+            deliveries_.requests().send(rank, {.kind = RequestKind::flush}, nullptr, [](auto&) {});
         stream.mark_dirty(rank);
         return sent != 0;
-    }
-
-    /// Returns true if the completion of a write implies its delivery.
-    [[nodiscard]] bool delivers() const {
-        return wire_.remote().completion == base::RemoteCompletion::delivered;
     }
 
     /// Puts bytes to memory that is not mapped. The source may be reused when `pending` is 0.
@@ -315,7 +257,7 @@ class OneSided {
         if (onesided::is_word(to.address(), bytes) &&
             (fenced || !wire_.remote().whole_words || !to.in_network()))
             return put_word(stream, rank, to, from, bytes);
-        if (fenced && !flush(stream, rank)) return false;
+        if (fenced && !deliveries_.flush(stream, rank)) return false;
         return write(stream, rank, to, from, bytes, pending, /*payload=*/0);
     }
 
@@ -328,10 +270,10 @@ class OneSided {
     bool write_after_fence(Stream& stream, Rank rank, const RemoteAddress& to,
                            const std::byte* from, std::size_t bytes, Return when,
                            std::uint64_t payload = 0) {
-        if (stream.at(rank).fenced && !flush(stream, rank)) return false;
+        if (stream.at(rank).fenced && !deliveries_.flush(stream, rank)) return false;
         std::uint32_t& pending = pending_of(stream, rank, when);
         if (!write(stream, rank, to, from, bytes, pending, payload)) return false;
-        if (payload != 0) ++peer(rank).signals;
+        if (payload != 0) ++deliveries_.peer(rank).signals;
         return when == Return::at_once || await_transfers(stream, pending, rank, "put", bytes);
     }
 
@@ -346,8 +288,8 @@ class OneSided {
         }
         // RemoteRequest::batch_writes has 32 bits.
         constexpr std::uint64_t kWritesMax = std::uint64_t{1} << 31;
-        if (wire_.counts().written_to(rank) - peer(rank).requested > kWritesMax &&
-            !flush(stream, rank))
+        if (wire_.counts().written_to(rank) - deliveries_.peer(rank).requested > kWritesMax &&
+            !deliveries_.flush(stream, rank))
             return false;
         const base::PutPart source{from, bytes};
         const base::Put put{.peer = rank,
@@ -359,7 +301,7 @@ class OneSided {
                             .pending = &pending};
         std::uint64_t resume = 0;
         const auto post = [&] { return wire_.try_put(put, resume) == base::Post::posted; };
-        const bool posted = post() || until(post, rank, "put");
+        const bool posted = post() || deliveries_.until(post, rank, "put");
         stream.mark_dirty(rank);
         return posted;
     }
@@ -373,113 +315,81 @@ class OneSided {
         std::memcpy(&request.operand, from, bytes);
         // A signal might overtake an unfinished request for the same word.
         if (bytes == sizeof request.operand && !stream.at(rank).fenced &&
-            !requests_.has_outstanding(rank))
+            !deliveries_.requests().has_outstanding(rank))
             if (const auto payload = payload_for(rank, {.word = to, .value = request.operand}))
                 return write_after_fence(stream, rank, 0, /*from=*/nullptr, /*bytes=*/0,
                                          Return::at_once, *payload);
-        return send_after_writes(stream, rank, request) != 0;
+        return deliveries_.send_after_writes(stream, rank, request) != 0;
     }
 
-    /// Sends a request that is executed after all earlier puts. Returns its number; 0: failure.
-    std::uint64_t send_after_writes(Stream& stream, Rank rank, const RemoteRequest& request,
-                                    void* into = nullptr) {
-        if (delivers() &&
-            !until([&] { return peer(rank).delivering == 0; }, rank, "one-sided call"))
-            return 0;
-        const auto stamp = [&](RemoteRequest& stamped) {
-            peer(rank).requested = wire_.counts().written_to(rank);
-            if (wire_.remote().completion == base::RemoteCompletion::counted &&
-                wire_.near(rank) == nullptr)
-                stamped.batch_writes = wire_.counts().close_batch(rank);
-        };
-        const std::uint64_t number = requests_.send(rank, request, into, stamp);
-        stream.mark_dirty(rank);
-        return number;
-    }
-
-    bool send_and_await(Stream& stream, Rank rank, RemoteRequest request, void* into = nullptr) {
-        request.needs_reply = 1;
-        const std::uint64_t number = send_after_writes(stream, rank, request, into);
-        return number != 0 && requests_.await(rank, number);
-    }
-
-    /// Returns true if a later put to the peer could overtake an earlier put or request.
-    [[nodiscard]] bool needs_fence(Rank rank) {
-        if (requests_.has_outstanding(rank)) return true;
-        switch (wire_.remote().completion) {
-            case base::RemoteCompletion::ordered:
-                // Writes are delivered in order, but signals in immediates are applied later.
-                return peer(rank).signals != peer(rank).signals_done;
-            case base::RemoteCompletion::delivered:
-                return peer(rank).delivering != 0;
-            case base::RemoteCompletion::counted:
-                break;
+    /// Transfers data through this rank's buffer in pieces. For each, calls before(at, bytes),
+    /// sends a request, and calls after(at, bytes) when the request is done.
+    template <class Before, class After>
+    bool through_buffer(Stream& stream, Rank rank, RequestKind kind, const RemoteAddress& target,
+                        std::size_t bytes, Before before, After after) {
+        const char* const call = kind == RequestKind::get ? "get" : "put";
+        if (!deliveries_.until([&] { return !buffer_taken_; }, rank, call)) return false;
+        buffer_taken_ = true;
+        bool is_done = true;
+        for (std::size_t at = 0; is_done && at < bytes; at += OneSidedArea::kBufferBytes) {
+            const std::size_t piece = std::min<std::size_t>(bytes - at, OneSidedArea::kBufferBytes);
+            before(at, piece);
+            is_done = deliveries_.send_and_await(stream, rank,
+                                                 {.kind = kind,
+                                                  .offset = (target + at).packed(),
+                                                  .operand = piece,
+                                                  .operand2 = area_.buffer()});
+            if (is_done) after(at, piece);
         }
-        return peer(rank).delivered != wire_.counts().written_to(rank);
+        buffer_taken_ = false;  // also after a failure: a dead peer no longer uses the buffer
+        return is_done;
     }
 
-    /// Waits until all earlier puts to a peer are delivered.
-    bool flush(Stream& stream, Rank rank) {
-        const auto started = start_flush(stream, rank);
-        if (!started || !until([&] { return is_flushed(*started); }, rank, "flush")) return false;
-        settle(stream, *started);
+    /// Gets by requests, by which the peer copies. If `into` is in this rank's segment, a single
+    /// request puts the data there.
+    bool get_by_request(Stream& stream, Rank rank, std::byte* into, const RemoteAddress& from,
+                        std::size_t bytes) {
+        const auto offset =
+            reinterpret_cast<std::uintptr_t>(into) - reinterpret_cast<std::uintptr_t>(own_);
+        const std::uint64_t segment = wire_.segment_bytes();
+        if (offset < segment && bytes <= segment - offset)
+            return deliveries_.send_and_await(stream, rank,
+                                              {.kind = RequestKind::get,
+                                               .offset = from.packed(),
+                                               .operand = bytes,
+                                               .operand2 = offset});
+        return through_buffer(
+            stream, rank, RequestKind::get, from, bytes, [](std::size_t, std::size_t) {},
+            [&](std::size_t at, std::size_t piece) {
+                base::copy_bytes(into + at, own_ + area_.buffer(), piece);
+            });
+    }
+    /// Puts to a local peer through this rank's buffer, or to a remote peer by requests with data.
+    bool put_by_request(Stream& stream, Rank rank, const RemoteAddress& to, const std::byte* from,
+                        std::size_t bytes) {
+        if (wire_.near(rank) != nullptr)
+            return through_buffer(
+                stream, rank, RequestKind::pull, to, bytes,
+                [&](std::size_t at, std::size_t piece) {
+                    base::copy_bytes(own_ + area_.buffer(), from + at, piece);
+                },
+                [](std::size_t, std::size_t) {});
+        for (std::size_t at = 0; at < bytes; at += RemoteRequest::kInlineMax) {
+            const std::size_t piece = std::min(bytes - at, RemoteRequest::kInlineMax);
+            RemoteRequest request{.kind = RequestKind::flush,
+                                  .inline_bytes = static_cast<std::uint8_t>(piece),
+                                  .operand2 = (to + at).packed()};
+            std::memcpy(request.data, from + at, piece);
+            if (deliveries_.send_after_writes(stream, rank, request) == 0) return false;
+        }
         return true;
     }
 
-    /// Returns true if start_flush() would not wait.
-    [[nodiscard]] bool is_flushable(Rank rank) {
-        return (!delivers() || peer(rank).delivering == 0) && requests_.has_room(rank);
-    }
-
-    /// Starts a flush. Returns nothing on failure.
-    std::optional<Flush> start_flush(Stream& stream, Rank rank) {
-        const PeerWrites& at = peer(rank);
-        Flush flush{.rank = rank,
-                    .posted = stream.at(rank).posted,
-                    .writes = wire_.counts().written_to(rank),
-                    .signals = at.signals};
-        // If completion implies delivery, is_flushed() waits for the writes.
-        const bool settled = delivers() || at.delivered == flush.writes;
-        if (settled && !requests_.has_outstanding(rank)) return flush;
-        flush.number =
-            send_after_writes(stream, rank, {.kind = RequestKind::flush, .needs_reply = 1});
-        if (flush.number == 0) return std::nullopt;
-        return flush;
-    }
-
-    [[nodiscard]] bool is_flushed(const Flush& flush) {
-        return (flush.number == 0 || requests_.is_done(flush.rank, flush.number)) &&
-               (!delivers() || peer(flush.rank).delivering == 0);
-    }
-    /// Records that all puts before a completed flush have been delivered.
-    void settle(Stream& stream, const Flush& flush) {
-        PeerWrites& at = peer(flush.rank);
-        at.delivered = std::max(at.delivered, flush.writes);
-        at.signals_done = std::max(at.signals_done, flush.signals);
-        Stream::Peer& here = stream.at(flush.rank);
-        here.settled = std::max(here.settled, flush.posted);
-        here.fenced = here.fenced && here.fence > flush.posted;
-    }
-
-    // Defined in registered.hpp.
-    template <class Before, class After>
-    bool through_buffer(Stream& stream, Rank rank, RequestKind kind, const RemoteAddress& target,
-                        std::size_t bytes, Before before, After after);
-    bool get_by_request(Stream& stream, Rank rank, std::byte* into, const RemoteAddress& from,
-                        std::size_t bytes);
-    bool put_by_request(Stream& stream, Rank rank, const RemoteAddress& to, const std::byte* from,
-                        std::size_t bytes);
-
     Wire& wire_;
-    Drive& driver_;
     OneSidedArea area_;
     std::byte* own_;
     Service<Wire> service_;
-    Requests<Wire, Drive> requests_;
-    /// By rank of the job. Never resized: the wire has pointers to counters.
-    std::vector<PeerWrites> peers_;
-    Stream default_;
-    Streams streams_;
+    Deliveries<Wire, Drive> deliveries_;
     std::uint32_t blocking_ = 0;  ///< transfers in flight of blocking calls
     bool buffer_taken_ = false;   ///< a get or put uses OneSidedArea::buffer()
     bool wakes_ = true;           ///< false: let_sleep() was called

@@ -19,7 +19,6 @@
 #include "base/copy.hpp"
 #include "base/region.hpp"
 #include "run/onesided/area.hpp"
-#include "run/onesided/blocks.hpp"
 #include "run/onesided/remote_address.hpp"
 
 namespace weft::run {
@@ -54,10 +53,9 @@ enum class RequestKind : std::uint8_t {
 inline constexpr RequestKind kLastRequestKind = RequestKind::add_real;
 
 /// Atomic operation on a word.
-struct Atomic {
+struct WordChange {
     RequestKind kind = RequestKind::add;  ///< not flush, get or pull
-    std::uint8_t width = 8;               ///< bytes: 4 or 8
-    RemoteAddress word = 0;
+    std::uint8_t width = 8;               ///< bytes: 1, 2, 4 or 8
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;  ///< compare_swap: expected value
 };
@@ -103,9 +101,11 @@ struct Flush {
     std::uint64_t signals = 0;  ///< PeerWrites::signals
 };
 
+inline constexpr Rank kNoPeer = -1;
+
 /// A put whose delivery can be awaited; see deliveries.hpp.
 struct Delivery {
-    Rank rank = -1;                   ///< -1: the data is delivered
+    Rank rank = kNoPeer;              ///< kNoPeer: the data is delivered
     std::uint64_t stream = 0;         ///< Stream::number
     std::uint64_t posted = 0;         ///< Stream::Peer::posted after the put
     std::optional<Flush> flush = {};  ///< started by the first wait
@@ -138,18 +138,17 @@ Word add_real(const std::atomic_ref<Word>& word, Word operand) noexcept {
 }
 
 template <class Word>
-std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
-                        std::uint64_t operand2) noexcept {
+std::uint64_t change_as(std::byte* at, const WordChange& change) noexcept {
     const std::atomic_ref<Word> word(*reinterpret_cast<Word*>(at));
-    const auto value = static_cast<Word>(operand);
+    const auto value = static_cast<Word>(change.operand);
     // Release: pairs with the acquire of a wait for the word.
-    switch (kind) {
+    switch (change.kind) {
         case RequestKind::add:
             return word.fetch_add(value, std::memory_order_acq_rel);
         case RequestKind::swap:
             return word.exchange(value, std::memory_order_acq_rel);
         case RequestKind::compare_swap: {
-            auto expected = static_cast<Word>(operand2);
+            auto expected = static_cast<Word>(change.compare);
             word.compare_exchange_strong(expected, value, std::memory_order_acq_rel,
                                          std::memory_order_acquire);
             return expected;
@@ -177,29 +176,22 @@ std::uint64_t change_as(RequestKind kind, std::byte* at, std::uint64_t operand,
 }
 
 /// Changes a word that is aligned to its width. Returns the former value; 0 for a store.
-inline std::uint64_t change(RequestKind kind, std::byte* at, std::size_t width,
-                            std::uint64_t operand, std::uint64_t operand2) noexcept {
-    switch (width) {
+inline std::uint64_t change(std::byte* at, const WordChange& change) noexcept {
+    switch (change.width) {
         case 1:
-            return change_as<std::uint8_t>(kind, at, operand, operand2);
+            return change_as<std::uint8_t>(at, change);
         case 2:
-            return change_as<std::uint16_t>(kind, at, operand, operand2);
+            return change_as<std::uint16_t>(at, change);
         case 4:
-            return change_as<std::uint32_t>(kind, at, operand, operand2);
+            return change_as<std::uint32_t>(at, change);
         default:
-            return change_as<std::uint64_t>(kind, at, operand, operand2);
+            return change_as<std::uint64_t>(at, change);
     }
 }
 
-inline std::uint64_t change(std::byte* at, const Atomic& atomic) noexcept {
-    return change(atomic.kind, at, atomic.width, atomic.operand, atomic.compare);
-}
-[[nodiscard]] inline RemoteRequest request_for(const Atomic& atomic) {
-    return {.kind = atomic.kind,
-            .width = atomic.width,
-            .offset = atomic.word.packed(),
-            .operand = atomic.operand,
-            .operand2 = atomic.compare};
+/// Stores a former value in the word's width: 4 or 8 bytes.
+inline void store_result(void* into, std::uint64_t value, std::size_t width) noexcept {
+    std::memcpy(into, &value, width == sizeof value ? sizeof value : sizeof(std::uint32_t));
 }
 
 /// Returns true for the sizes of words: 1, 2, 4 and 8 bytes.

@@ -38,9 +38,7 @@ class Requests {
     std::uint64_t send(Rank rank, RemoteRequest request, void* into, Stamp stamp) {
         RequestRing& ring = rings_[rank];
         if (ring.slots == nullptr) ring.slots = std::make_unique<Slot[]>(area_.slots());
-        if (!driver_.await([&] { return has_room(rank); },
-                           [&] { return describe_wait(rank, ring, "a free slot"); }, rank))
-            return 0;
+        if (!until([&] { return has_room(rank); }, rank, "a free slot")) return 0;
         const std::uint64_t number = ++ring.sent;
         stamp(request);
         if (into != nullptr || number % (area_.slots() / 2) == 0) request.needs_reply = 1;
@@ -57,11 +55,8 @@ class Requests {
                             .flag = base::flag_word(number, 0),
                             .pending = &slot.pending};
         std::uint64_t resume = 0;
-        if (!driver_.await(
-                [&] { return wire_.try_put(put, resume) == base::Post::posted; },
-                [&] { return describe_wait(rank, ring, "the network to accept a request"); }, rank))
-            return 0;
-        return number;
+        const auto post = [&] { return wire_.try_put(put, resume) == base::Post::posted; };
+        return until(post, rank, "the network to accept a request") ? number : 0;
     }
 
     /// Returns true if a slot is free, so that send() would not wait for one.
@@ -79,9 +74,7 @@ class Requests {
     }
     /// Waits until is_done() returns true. Returns false on failure.
     bool await(Rank rank, std::uint64_t number) {
-        RequestRing& ring = rings_[rank];
-        return driver_.await([&] { return read_replies(rank, ring) >= number; },
-                             [&] { return describe_wait(rank, ring, "a reply"); }, rank);
+        return until([&] { return is_done(rank, number); }, rank, "a reply");
     }
     /// Discards the result of a request that may be incomplete. `into`: as passed to send().
     void discard_result(Rank rank, const void* into) {
@@ -130,10 +123,14 @@ class Requests {
         return ring.done;
     }
 
-    [[nodiscard]] static std::string describe_wait(Rank rank, const RequestRing& ring,
-                                                   std::string_view what) {
-        return fmt::format("one-sided call to rank {}: waiting for {} ({} of {} requests are done)",
-                           rank, what, ring.done, ring.sent);
+    template <class Ended>
+    bool until(Ended ended, Rank rank, std::string_view what) {
+        const auto waits = [&] {
+            return fmt::format(
+                "one-sided call to rank {}: waiting for {} ({} of {} requests are done)", rank,
+                what, rings_[rank].done, rings_[rank].sent);
+        };
+        return driver_.await(ended, waits, rank);
     }
 
     Wire& wire_;

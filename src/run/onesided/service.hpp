@@ -64,8 +64,9 @@ class Service {
         const std::uint64_t offset = signal.word.offset;
         if (!in_segment(offset, sizeof signal.value) || offset % sizeof signal.value != 0)
             return wire_.distrust(-1, "a signal for a word outside the segment");
-        onesided::change(signal.adds ? RequestKind::add : RequestKind::store, own_ + offset,
-                         sizeof signal.value, signal.value, 0);
+        onesided::change(
+            own_ + offset,
+            {.kind = signal.adds ? RequestKind::add : RequestKind::store, .operand = signal.value});
     }
 
     /// Returns the fault of an invalid request, or nullptr. The origin may be malicious.
@@ -157,8 +158,9 @@ class Service {
             base::copy_bytes(find(request.offset, request.operand),
                              wire_.near(origin.rank) + request.operand2, request.operand);
         } else if (request.kind != RequestKind::get && request.kind != RequestKind::flush) {
-            old = onesided::change(request.kind, find(request.offset, request.width), request.width,
-                                   request.operand, request.operand2);
+            old =
+                onesided::change(find(request.offset, request.width),
+                                 {request.kind, request.width, request.operand, request.operand2});
         }
         if (request.needs_reply != 0) reply(origin, request, old);
     }

@@ -2,6 +2,7 @@
 // streams.hpp - records of the puts and gets that fence and quiet of one context cover.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -27,8 +28,6 @@ struct Stream {
     /// `own_number`: no earlier stream has this number.
     Stream(Rank ranks, std::uint64_t own_number)
         : peers(static_cast<std::size_t>(ranks)), number(own_number) {}
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
 
     [[nodiscard]] Peer& at(Rank rank) { return peers[rank]; }
     /// Records that a transfer or request has been posted to a peer.
@@ -85,11 +84,20 @@ struct Stream {
     const std::uint64_t number;
 };
 
-/// The streams of contexts. Shared: a thread may close a stream while another one waits for it.
+/// The default stream, and those of contexts, which threads may close while others wait for them.
 class Streams {
   public:
-    explicit Streams(Rank ranks) : ranks_(ranks) {}
+    explicit Streams(Rank ranks) : ranks_(ranks), default_(std::make_shared<Stream>(ranks, 0)) {}
 
+    /// Returns the default stream if `context` is nullptr.
+    [[nodiscard]] Stream& of(Stream* context) { return context ? *context : *default_; }
+    /// Returns the stream with a number; nullptr if it has been closed.
+    [[nodiscard]] std::shared_ptr<Stream> find(std::uint64_t number) const {
+        if (number == 0) return default_;
+        const auto found =
+            std::ranges::find(streams_, number, [](const auto& stream) { return stream->number; });
+        return found != streams_.end() ? *found : nullptr;
+    }
     [[nodiscard]] Stream* open() {
         return streams_.emplace_back(std::make_shared<Stream>(ranks_, ++last_)).get();
     }
@@ -109,17 +117,9 @@ class Streams {
 
   private:
     Rank ranks_;
+    std::shared_ptr<Stream> default_;
     std::vector<std::shared_ptr<Stream>> streams_;
     std::uint64_t last_ = 0;  ///< number of the last stream
-};
-
-/// Writes of all streams to a peer.
-struct PeerWrites {
-    std::uint64_t delivered = 0;     ///< number of writes known to be delivered
-    std::uint64_t requested = 0;     ///< number of writes before the last request
-    std::uint32_t delivering = 0;    ///< writes in flight, if completion implies delivery
-    std::uint64_t signals = 0;       ///< number of signals sent in immediates
-    std::uint64_t signals_done = 0;  ///< number of signals known to be applied
 };
 
 }  // namespace weft::run

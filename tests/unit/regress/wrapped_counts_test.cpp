@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "run/onesided/registered.hpp"
+#include "run/onesided/onesided.hpp"
 #include "tests/hostile/fuzz/hostile_wire.hpp"
 
 namespace weft::run {

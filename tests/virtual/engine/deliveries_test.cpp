@@ -4,8 +4,6 @@
 // Method: one rank puts to the others over the virtual fabric, with one seed for each run. It polls
 // the puts between progress calls of random ranks. Blocks in several dimensions, and sums of
 // doubles, are compared with loops.
-#include "run/onesided/deliveries.hpp"
-
 #include <bit>
 
 #include "tests/support/onesided_ranks.hpp"
@@ -28,7 +26,6 @@ struct StartedPut {
 TEST_P(DeliveriesTest, PutsAreAtThePeerWhenTheyAreReported) {
     for (std::uint64_t seed = 1; seed <= (full_mode() ? 400 : 40); ++seed) {
         Ranks ranks(GetParam(), {0, 0, 1, 2}, seed);
-        run::Deliveries<link::Wire, Ranks::Drive> deliveries(ranks[0]);
         std::deque<StartedPut> puts;
         for (std::size_t number = 0; number < 12; ++number) {
             StartedPut& put = puts.emplace_back();
@@ -36,15 +33,15 @@ TEST_P(DeliveriesTest, PutsAreAtThePeerWhenTheyAreReported) {
             put.first = number * 300;
             put.source.assign(1 + ranks.random().below(number % 3 == 0 ? 1 : 300),
                               seed << 8 | number);
-            ASSERT_TRUE(deliveries.start_put(put.peer, ranks.place(0, put.peer, put.first),
-                                             reinterpret_cast<const std::byte*>(put.source.data()),
-                                             put.source.size() * 8, put.delivery, nullptr));
+            ASSERT_TRUE(ranks[0].start_put(put.peer, ranks.place(0, put.peer, put.first),
+                                           reinterpret_cast<const std::byte*>(put.source.data()),
+                                           put.source.size() * 8, put.delivery, nullptr));
             if (ranks.random().below(4) == 0) ranks.step();
         }
         for (std::uint64_t steps = 0; !puts.empty(); ++steps) {
             ASSERT_LT(steps, 4'000'000U) << "seed " << seed;
             const auto at = puts.begin() + static_cast<long>(ranks.random().below(puts.size()));
-            const Waited waited = deliveries.wait(at->delivery, {.at_ns = 0});
+            const Waited waited = ranks[0].deliveries().wait(at->delivery, {.at_ns = 0});
             ASSERT_NE(waited, Waited::failed) << "seed " << seed;
             if (waited == Waited::late) {
                 ranks.step();
@@ -52,7 +49,7 @@ TEST_P(DeliveriesTest, PutsAreAtThePeerWhenTheyAreReported) {
             }
             for (std::size_t i = 0; i < at->source.size(); ++i)
                 ASSERT_EQ(ranks.word(at->peer, at->first + i), at->source[i]) << "seed " << seed;
-            EXPECT_EQ(deliveries.wait(at->delivery, {}), Waited::done);
+            EXPECT_EQ(ranks[0].deliveries().wait(at->delivery, {}), Waited::done);
             puts.erase(at);
         }
     }
@@ -61,20 +58,19 @@ TEST_P(DeliveriesTest, PutsAreAtThePeerWhenTheyAreReported) {
 TEST_P(DeliveriesTest, AWaitDrivesAndClosingAStreamCompletesItsPuts) {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
         Ranks ranks(GetParam(), {0, 1}, seed);
-        run::Deliveries<link::Wire, Ranks::Drive> deliveries(ranks[0]);
         const std::vector<std::uint64_t> source(200, seed);
         const auto* from = reinterpret_cast<const std::byte*>(source.data());
         run::Delivery first, second;
         run::Stream* const stream = ranks[0].streams().open();
-        ASSERT_TRUE(deliveries.start_put(1, ranks.place(0, 1, 0), from, 1600, first, nullptr));
-        ASSERT_TRUE(deliveries.start_put(1, ranks.place(0, 1, 200), from, 1600, second, stream));
-        EXPECT_EQ(deliveries.wait(first, {}), Waited::done);
+        ASSERT_TRUE(ranks[0].start_put(1, ranks.place(0, 1, 0), from, 1600, first, nullptr));
+        ASSERT_TRUE(ranks[0].start_put(1, ranks.place(0, 1, 200), from, 1600, second, stream));
+        EXPECT_EQ(ranks[0].deliveries().wait(first, {}), Waited::done);
         EXPECT_EQ(ranks.word(1, 199), seed);
         ASSERT_TRUE(ranks[0].quiet(stream));
         ranks[0].streams().close(stream);
         run::Stream* const later = ranks[0].streams().open();
         EXPECT_NE(second.rank, -1) << "not awaited";
-        EXPECT_EQ(deliveries.wait(second, {.at_ns = 0}), Waited::done);
+        EXPECT_EQ(ranks[0].deliveries().wait(second, {.at_ns = 0}), Waited::done);
         EXPECT_EQ(ranks.word(1, 399), seed);
         ranks[0].streams().close(later);
     }
@@ -105,14 +101,10 @@ TEST_P(DeliveriesTest, BlocksInThreeDimensionsAndSumsEqualThoseOfLoops) {
     Ranks ranks(GetParam(), {0, 0, 1}, 7);
     std::vector<std::uint64_t> source(2 * 3 * 4);
     for (std::size_t i = 0; i < source.size(); ++i) source[i] = 100 + i;
-    const run::Rows rows{
-        .to_strides = {8, 16}, .from_strides = {96, 32}, .counts = {2, 3, 1, 1, 1, 1, 1}};
-    const run::Strided blocks{
-        .to_stride = 48, .from_stride = 8, .block_bytes = 8, .count = 4, .rows = &rows};
-    const run::Rows back_rows{
-        .to_strides = {96, 32}, .from_strides = {8, 16}, .counts = rows.counts};
-    const run::Strided back{
-        .to_stride = 8, .from_stride = 48, .block_bytes = 8, .count = 4, .rows = &back_rows};
+    const std::size_t counts[] = {2, 3, 4};
+    const std::ptrdiff_t own[] = {96, 32, 8}, of_peer[] = {8, 16, 48};
+    const run::Strided blocks{counts, of_peer, own, 8};
+    const run::Strided back{counts, own, of_peer, 8};
     for (Rank peer = 0; peer < 3; ++peer) {
         const auto* from = reinterpret_cast<const std::byte*>(source.data());
         ASSERT_TRUE(ranks[0].put_strided(peer, ranks.place(0, peer, 0), from, blocks));
@@ -127,10 +119,12 @@ TEST_P(DeliveriesTest, BlocksInThreeDimensionsAndSumsEqualThoseOfLoops) {
         EXPECT_EQ(copies, source);
         ranks.word(peer, 40) = std::bit_cast<std::uint64_t>(0.5);
         std::uint64_t old = 0;
-        const run::Atomic sum{run::RequestKind::add_real, 8, ranks.place(0, peer, 40),
-                              std::bit_cast<std::uint64_t>(1.25)};
-        ASSERT_TRUE(ranks[0].change(peer, sum, old));
-        ASSERT_TRUE(ranks[0].apply(peer, sum));
+        const run::WordChange sum{run::RequestKind::add_real, 8,
+                                  std::bit_cast<std::uint64_t>(1.25)};
+        ASSERT_TRUE(
+            ranks[0].change(peer, ranks.place(0, peer, 40), sum, &old, run::Return::reusable));
+        ASSERT_TRUE(
+            ranks[0].change(peer, ranks.place(0, peer, 40), sum, nullptr, run::Return::at_once));
         ASSERT_TRUE(ranks[0].quiet());
         EXPECT_EQ(std::bit_cast<double>(old), 0.5);
         EXPECT_EQ(std::bit_cast<double>(ranks.word(peer, 40)), 3.0);

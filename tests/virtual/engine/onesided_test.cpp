@@ -119,7 +119,7 @@ void expect_right(const FabricSetting& setting, Order order, Memory memory = Mem
         EXPECT_EQ(Ring(ranks, order, 40).run(), "") << "seed " << seed;
         for (Rank rank = 0; rank < ranks.size(); ++rank) {
             EXPECT_TRUE(ranks[rank].quiet());
-            EXPECT_FALSE(ranks[rank].busy());
+            EXPECT_FALSE(ranks.is_busy(rank));
         }
     }
 }
@@ -266,12 +266,13 @@ TEST(OneSided, AtomicOperationsOfLocalAndRemoteRanksAddUp) {
                 const auto peer = static_cast<Rank>(ranks.random().below(sums.size()));
                 const std::uint64_t add = ranks.random().below(9);
                 std::uint64_t old = 0;
-                ASSERT_TRUE(
-                    ranks[rank].change(peer, {RequestKind::add, 8, ranks.at(kCounter), add}, old));
+                ASSERT_TRUE(ranks[rank].change(peer, ranks.at(kCounter), {RequestKind::add, 8, add},
+                                               &old, Return::reusable));
                 EXPECT_EQ(old, sums[static_cast<std::size_t>(peer)]);
                 sums[static_cast<std::size_t>(peer)] += add;
                 // Tickets of rank 0: each is drawn at most once.
-                ASSERT_TRUE(ranks[rank].change(0, {RequestKind::add, 4, ranks.at(kFlag), 1}, old));
+                ASSERT_TRUE(ranks[rank].change(0, ranks.at(kFlag), {RequestKind::add, 4, 1}, &old,
+                                               Return::reusable));
                 ASSERT_LT(old, drawn.size());
                 EXPECT_FALSE(drawn[old]) << old;
                 drawn[old] = true;
@@ -285,13 +286,16 @@ TEST(OneSided, AtomicOperationsOfLocalAndRemoteRanksAddUp) {
 TEST(OneSided, CompareSwapStoresOnlyOnAMatch) {
     Ranks ranks(counted(), {0, 1}, 7);
     std::uint64_t old = 0;
-    // An Atomic: kind, width in bytes, address, operand, value to compare with.
-    ASSERT_TRUE(ranks[0].change(1, {RequestKind::swap, 8, ranks.at(kFlag), 5, 0}, old));
+    // A WordChange: kind, width in bytes, operand, value to compare with.
+    ASSERT_TRUE(
+        ranks[0].change(1, ranks.at(kFlag), {RequestKind::swap, 8, 5, 0}, &old, Return::reusable));
     EXPECT_EQ(old, 0U);
-    ASSERT_TRUE(ranks[0].change(1, {RequestKind::compare_swap, 8, ranks.at(kFlag), 9, 4}, old));
+    ASSERT_TRUE(ranks[0].change(1, ranks.at(kFlag), {RequestKind::compare_swap, 8, 9, 4}, &old,
+                                Return::reusable));
     EXPECT_EQ(old, 5U);
     EXPECT_EQ(ranks.word(1, kFlag), 5U);
-    ASSERT_TRUE(ranks[0].change(1, {RequestKind::compare_swap, 8, ranks.at(kFlag), 9, 5}, old));
+    ASSERT_TRUE(ranks[0].change(1, ranks.at(kFlag), {RequestKind::compare_swap, 8, 9, 5}, &old,
+                                Return::reusable));
     EXPECT_EQ(old, 5U);
     EXPECT_EQ(ranks.word(1, kFlag), 9U);
 }

@@ -13,7 +13,7 @@ using run::RequestKind;
 using run::Return;
 
 /// Applies an operation to a word of 8 bytes. With width 4 it changes only the lower half.
-void apply_to_model(std::uint64_t& word, const run::Atomic& atomic) {
+void apply_to_model(std::uint64_t& word, const run::WordChange& atomic) {
     const std::uint64_t mask = atomic.width == 4 ? 0xffff'ffffU : ~std::uint64_t{0};
     const std::uint64_t have = word & mask;
     std::uint64_t made = have;
@@ -56,10 +56,9 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
             std::uint64_t model[2] = {0, 0};
             for (int i = 0; i < 150; ++i) {
                 const auto peer = static_cast<Rank>(ranks.random().below(2));
-                run::Atomic atomic{
+                run::WordChange atomic{
                     .kind = kKinds[ranks.random().below(std::size(kKinds))],
                     .width = static_cast<std::uint8_t>(4 + 4 * ranks.random().below(2)),
-                    .word = ranks.place(0, peer, kCounter),
                     .operand = ranks.random().below(1 << 20),
                     .compare = model[peer]};
                 std::uint64_t expected = model[peer], old = 0;
@@ -67,15 +66,18 @@ TEST(OneSided, EveryKindOfAtomicOperationIsAppliedOnce) {
                 apply_to_model(model[peer], atomic);
                 const bool has_result = ranks.random().below(2) == 0;
                 if (!has_result && atomic.kind != RequestKind::load) {
-                    ASSERT_TRUE(ranks[0].apply(peer, atomic));
+                    ASSERT_TRUE(ranks[0].change(peer, ranks.place(0, peer, kCounter), atomic,
+                                                nullptr, Return::at_once));
                     ASSERT_TRUE(ranks[0].quiet());
                 } else if (ranks.random().below(2) == 0) {
-                    ASSERT_TRUE(ranks[0].start_change(peer, atomic, &old));
+                    ASSERT_TRUE(ranks[0].change(peer, ranks.place(0, peer, kCounter), atomic, &old,
+                                                Return::at_once));
                     ASSERT_TRUE(ranks[0].quiet());
                     EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected)
                         << "seed " << seed;
                 } else {
-                    ASSERT_TRUE(ranks[0].change(peer, atomic, old));
+                    ASSERT_TRUE(ranks[0].change(peer, ranks.place(0, peer, kCounter), atomic, &old,
+                                                Return::reusable));
                     EXPECT_EQ(old, atomic.kind == RequestKind::store ? 0 : expected)
                         << "seed " << seed;
                 }
@@ -95,12 +97,13 @@ TEST(OneSided, StridedBlocksAreStoredAtTheirPlaces) {
             const Rank peer = ranks.size() - 1;
             std::vector<std::uint64_t> sent(200), got(200);
             std::iota(sent.begin(), sent.end(), 1000);
-            // Strides of target and source in bytes; bytes of a block; number of blocks.
-            const run::Strided out{-24, 16, std::size_t{8} << seed % 2, 20};
+            const std::size_t count = 20;
+            const std::ptrdiff_t backward = -24, forward = 16;  // bytes
+            const run::Strided out{{&count, 1}, &backward, &forward, std::size_t{8} << seed % 2};
             ASSERT_TRUE(ranks[0].put_strided(peer, ranks.place(0, peer, kData + 100),
                                              reinterpret_cast<const std::byte*>(sent.data()), out));
             ASSERT_TRUE(ranks[0].quiet());
-            const run::Strided back{16, -24, 8, 20};
+            const run::Strided back{{&count, 1}, &forward, &backward, 8};
             ASSERT_TRUE(ranks[0].get_strided(peer, reinterpret_cast<std::byte*>(got.data()),
                                              ranks.place(0, peer, kData + 100), back));
             for (std::size_t i = 0; i < 20; ++i) {
@@ -120,13 +123,13 @@ TEST(OneSided, AStreamsQuietWaitsOnlyForItsOperations) {
             const auto* from = reinterpret_cast<const std::byte*>(values.data());
             ASSERT_TRUE(ranks[0].put(1, ranks.at(kData), from, 2400, Return::at_once));
             ASSERT_TRUE(ranks[0].put(2, ranks.at(kData), from, 2400, Return::at_once, stream));
-            EXPECT_TRUE(ranks[0].busy());
+            EXPECT_TRUE(ranks.is_busy(0));
             ASSERT_TRUE(ranks[0].quiet(stream));
-            EXPECT_TRUE(ranks[0].busy()) << "the default stream is unchanged";
+            EXPECT_TRUE(ranks.is_busy(0)) << "the default stream is unchanged";
             for (std::size_t i = 0; i < values.size(); ++i)
                 ASSERT_EQ(ranks.word(2, kData + i), seed);
             ASSERT_TRUE(ranks[0].quiet_all());
-            EXPECT_FALSE(ranks[0].busy());
+            EXPECT_FALSE(ranks.is_busy(0));
             for (std::size_t i = 0; i < values.size(); ++i)
                 ASSERT_EQ(ranks.word(1, kData + i), seed);
             ranks[0].streams().close(stream);
@@ -141,11 +144,12 @@ TEST(OneSided, AQuietThatTimedOutCanBeRepeated) {
         const std::uint64_t value = 42;
         ASSERT_TRUE(ranks[0].put(1, ranks.at(kData), reinterpret_cast<const std::byte*>(&value), 8,
                                  Return::at_once));
-        ASSERT_TRUE(ranks[0].apply(1, {RequestKind::bor, 4, ranks.at(kFlag), 6}));
+        ASSERT_TRUE(ranks[0].change(1, ranks.at(kFlag), {RequestKind::bor, 4, 6}, nullptr,
+                                    Return::at_once));
         EXPECT_EQ(ranks[0].quiet(nullptr, {.at_ns = 1}), run::Waited::late);
-        EXPECT_TRUE(ranks[0].busy());
+        EXPECT_TRUE(ranks.is_busy(0));
         ASSERT_TRUE(ranks[0].quiet());
-        EXPECT_FALSE(ranks[0].busy());
+        EXPECT_FALSE(ranks.is_busy(0));
         EXPECT_EQ(ranks.word(1, kData), 42U);
         EXPECT_EQ(ranks.word(1, kFlag), 6U);
     }
@@ -157,14 +161,16 @@ TEST(OneSided, AtomicOperationsWithoutResultDoNotWait) {
     for (const FabricSetting& setting : {with_signals(), ordered(), ordered_cells()}) {
         Ranks ranks(setting, {0, 1}, 11);
         for (std::uint64_t i = 0; i < 10; ++i)
-            ASSERT_TRUE(ranks[0].apply(1, {RequestKind::add, 8, ranks.at(kCounter), 3}));
+            ASSERT_TRUE(ranks[0].change(1, ranks.at(kCounter), {RequestKind::add, 8, 3}, nullptr,
+                                        Return::at_once));
         const std::uint64_t steps_without_results = ranks.steps();
         ASSERT_TRUE(ranks[0].quiet());
         EXPECT_EQ(ranks.word(1, kCounter), 30U);
         const std::uint64_t before = ranks.steps();
         std::uint64_t old = 0;
         for (std::uint64_t i = 0; i < 10; ++i)
-            ASSERT_TRUE(ranks[0].change(1, {RequestKind::add, 8, ranks.at(kCounter), 3}, old));
+            ASSERT_TRUE(ranks[0].change(1, ranks.at(kCounter), {RequestKind::add, 8, 3}, &old,
+                                        Return::reusable));
         EXPECT_EQ(old, 57U);
         EXPECT_LT(4 * steps_without_results, ranks.steps() - before);
     }

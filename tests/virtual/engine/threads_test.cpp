@@ -136,7 +136,7 @@ class SharedRanks {
             link::Wire& wire = open_wire(wires_, network_, fabric_, rank);
             Drive& drive = drives_.emplace_back(Drive{this, {}});
             Calls& made = calls.emplace_back(wire, drive, area, rank);
-            wire.set_service(&Calls::serve, &Calls::on_immediate, &made);
+            serve_onesided(wire, made);
         }
     }
 
@@ -228,20 +228,21 @@ class Worker {
             case 2: {
                 std::uint64_t old = 0;
                 calls_.fence(stream_);
-                check(calls_.change(peer, {RequestKind::swap, 8, at, value, 0}, old, stream_));
+                check(calls_.change(peer, at, {RequestKind::swap, 8, value, 0}, &old,
+                                    Return::reusable, stream_));
                 model = value;  // the fence orders the request after earlier puts
                 break;
             }
             case 3:
                 added += value % 100;
-                check(calls_.apply(peer, {RequestKind::add, 8, shared_.at(kSum), value % 100, 0},
-                                   stream_));
+                check(calls_.change(peer, shared_.at(kSum), {RequestKind::add, 8, value % 100, 0},
+                                    nullptr, Return::at_once, stream_));
                 break;
             case 4: {
                 std::uint64_t old = 0;
                 added += value % 100;
-                check(calls_.change(peer, {RequestKind::add, 8, shared_.at(kSum), value % 100, 0},
-                                    old, stream_));
+                check(calls_.change(peer, shared_.at(kSum), {RequestKind::add, 8, value % 100, 0},
+                                    &old, Return::reusable, stream_));
                 break;
             }
             case 5:

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "tests/support/serve_onesided.hpp"
+
 namespace weft::farm {
 
 namespace {
@@ -45,8 +47,7 @@ Remote::Remote(World& world)
     for (Rank rank = 0; rank < size_; ++rank) {
         link::Wire& real = *job.wire(rank).real();
         Calls& calls = calls_.emplace_back(real, job.engine(rank), area, rank);
-        if (calls.service().has_origins())
-            real.set_service(&Calls::serve, &Calls::on_immediate, &calls);
+        if (calls.service().has_origins()) test::serve_onesided(real, calls);
     }
 }
 
@@ -171,9 +172,9 @@ void Remote::get(const Act& act) {
 
 void Remote::add(const Act& act) {
     std::uint64_t old = 0;
-    const run::Atomic add_one{.kind = run::RequestKind::add, .word = heap_, .operand = 1};
-    const bool succeeded =
-        calls_[static_cast<std::size_t>(act.rank)].change(act.peer, add_one, old);
+    const run::WordChange add_one{.kind = run::RequestKind::add, .operand = 1};
+    const bool succeeded = calls_[static_cast<std::size_t>(act.rank)].change(
+        act.peer, heap_, add_one, &old, run::Return::reusable);
     if (!record(succeeded, act.rank, "add")) return;
     std::vector<bool>& returned = tickets_[static_cast<std::size_t>(act.peer)];
     if (old >= returned.size() || returned[old])

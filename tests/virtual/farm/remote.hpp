@@ -11,7 +11,7 @@
 #include <deque>
 #include <vector>
 
-#include "run/onesided/registered.hpp"
+#include "run/onesided/onesided.hpp"
 #include "tests/virtual/farm/world.hpp"
 
 namespace weft::farm {
