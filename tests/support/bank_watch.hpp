@@ -17,7 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
 #include "tests/support/virtual_wire.hpp"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "plan/schedule/contract.hpp"
-#include "run/bind/bound_program.hpp"
+#include "run/bind/bind.hpp"
 #include "run/reduce/reduce.hpp"
 #include "tests/support/virtual_job.hpp"
 

@@ -15,8 +15,8 @@
 #include "base/random.hpp"
 #include "base/region.hpp"
 #include "collectives/v_collective.hpp"
-#include "run/bind/bound_program.hpp"
-#include "run/execute/operation.hpp"
+#include "run/bind/bind.hpp"
+#include "run/execute/team_state.hpp"
 
 namespace weft::test {
 

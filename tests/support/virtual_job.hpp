@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "run/execute/engine_failures.hpp"
+#include "run/execute/engine.hpp"
 #include "tests/support/bank_watch.hpp"
 #include "tests/support/notify_watch.hpp"
 #include "tests/support/virtual_fabric.hpp"

@@ -4,7 +4,7 @@
 // Idea     Loops are unrolled and blocks become bytes. A step sends a payload, touches buffers of
 //          local peers in place, copies between buffers of the rank itself, or reads put targets. A
 //          copy between a scratch buffer and the same units of the input or output costs nothing:
-//          such a scratch buffer shares their memory if possible (run/bind/bound_program.hpp). A
+//          such a scratch buffer shares their memory if possible (run/bind/bind.hpp). A
 //          copy of a root's whole buffer costs nothing either, since input and output are one
 //          buffer there.
 //          The costs of puts convert bytes and buffers to times. The sampled ranks of a prediction

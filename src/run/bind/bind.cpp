@@ -67,7 +67,7 @@ class Binder {
         bound_.place_scratch();
     }
 
-    /// Records the counts of a pairwise program in `pairs`, and their hashes as salts of flags.
+    /// Records the counts of a pairwise program, and their hashes as salts of flags.
     void add_pairs() {
         for (std::size_t at = 0; at < bound_.steps.size(); ++at) {
             BoundStep& step = bound_.steps[at];
@@ -90,7 +90,6 @@ class Binder {
         }
     }
 
-    /// Returns the largest number of bytes that a step publishes.
     [[nodiscard]] std::uint64_t published_max() const { return published_max_; }
 
   private:
@@ -104,10 +103,8 @@ class Binder {
     [[nodiscard]] bool fits_cell(std::uint64_t count) const {
         return count * bound_.element_bytes <= base::kCellPayload;
     }
-    /// Returns a hash of the count, which is never 0.
     [[nodiscard]] static std::uint16_t salt_of(std::uint64_t count) {
-        const auto hash = static_cast<std::uint16_t>(base::mix(count));
-        return hash == 0 ? 1 : hash;
+        return std::max<std::uint16_t>(1, static_cast<std::uint16_t>(base::mix(count)));
     }
     PairCounts& pair_with(Rank peer) {
         const auto found = std::ranges::find(bound_.pairs, peer, &PairCounts::peer);
@@ -142,7 +139,7 @@ class Binder {
             }
     }
 
-    /// Divides blocks into pieces, and appends the pieces to BoundProgram::pieces.
+    /// Divides blocks into pieces.
     PieceList cut(plan::BlockList list) {
         const auto start = static_cast<std::uint32_t>(bound_.pieces.size());
         for (std::uint32_t i = 0; i < list.count; ++i) {
@@ -257,12 +254,11 @@ class Binder {
     void measure_touched() {
         for (const Piece& piece : bound_.pieces) {
             TouchedBuffer* const buffer = touched(piece.buffer);
-            if (buffer == nullptr || piece.count == 0) continue;
             // Pairwise programs do not expose the pieces of loops.
-            if (piece.moving && bound_.program.pairwise) continue;
-            add_touched(piece, *buffer);
+            if (buffer != nullptr && !(piece.moving && bound_.program.pairwise))
+                add_touched(piece, *buffer);
         }
-        if (bound_.program.pairwise) {  // it exposes only input
+        if (bound_.program.pairwise) {  // exposes only input
             TouchedBuffer& range = bound_.touched_input;
             range.gaps = bound_.input_has_holes();
             range.copies.read_once = range.copies.bytes <= range.bytes();
@@ -278,14 +274,15 @@ class Binder {
         });
         for (const Piece& piece : bound_.pieces) {
             if (piece.buffer != Buffer::scratch || piece.count == 0) continue;
-            if (!repeats)
-                add_touched(piece, bound_.touched_scratch);
-            else
+            if (repeats)
                 bound_.touched_scratch.add(0, partition_.elements() * bound_.element_bytes);
+            else
+                add_touched(piece, bound_.touched_scratch);
         }
     }
-    /// Adds the range that a piece covers in all segments. The range may be empty.
+    /// Adds the range that a piece covers in all segments.
     void add_touched(const Piece& piece, TouchedBuffer& buffer) const {
+        if (piece.count == 0) return;
         const std::uint32_t last = piece.first + piece.advance * (bound_.segments - 1);
         const std::uint64_t begin = bound_.place(piece.buffer, piece.first);
         const std::uint64_t end =
@@ -300,17 +297,14 @@ class Binder {
     std::uint32_t root_exposes_ = 0;  ///< a root's local peers all copy at the same time
 };
 
-/// Returns the size of the program's largest unit, in bytes.
 std::uint64_t unit_bytes_max(const plan::Program& program, const BindOptions& options) {
     return times(program.partition(options.elements).unit_max(), options.element_bytes);
 }
-/// Returns the size of the largest payload of the program's puts, in bytes.
 std::uint64_t payload_bytes_max(const plan::Program& program, const BindOptions& options) {
     return times(program.slot_units, unit_bytes_max(program, options));
 }
 
-/// Returns the offset of each slot, and the end, for slots of different sizes. unit_bytes: bytes of
-/// the largest unit.
+/// Returns the offset of each slot, and the end. `unit_bytes`: size of the largest unit.
 std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64_t unit_bytes) {
     std::vector<std::uint64_t> starts{0};
     for (const std::uint32_t units : program.slot_capacity)
@@ -319,7 +313,6 @@ std::vector<std::uint64_t> slot_starts(const plan::Program& program, std::uint64
     return starts;
 }
 
-/// Returns the size of all slots in a bulk bank in bytes.
 std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes) {
     if (!program.slot_capacity.empty()) return slot_starts(program, unit_bytes).back();
     return times(std::uint64_t{program.slots} * program.depth,
@@ -340,13 +333,11 @@ std::uint64_t slots_bytes(const plan::Program& program, std::uint64_t unit_bytes
     return found;
 }
 
-/// Number of copies of each slot in a program of several segments.
 constexpr std::uint64_t kPipelineDepth = 2;
 
-/// Number of units that all slots together hold, and number of slots that hold at least one.
 struct Capacity {
-    std::uint64_t units = 0;
-    std::uint32_t slots = 0;
+    std::uint64_t units = 0;  ///< number of units that all slots together hold
+    std::uint32_t slots = 0;  ///< number of slots that hold at least one
 };
 Capacity capacity_of(const plan::Program& program) {
     Capacity capacity;
@@ -442,12 +433,12 @@ base::Result<BoundProgram> bind(plan::Program program, const BindOptions& option
     bound.scratch_bytes = times(
         program.scratch, rounded_to_lines(times(partition.elements(), options.element_bytes)));
     bound.lanes = program.lanes;
-    if (std::uint64_t{program.slots} * program.depth > options.shape.cells)
+    const std::uint64_t cells = std::uint64_t{program.slots} * program.depth;
+    if (cells > options.shape.cells)
         return base::fail(Status::memory,
                           "{} {} needs {} put targets per bank, the team has {} (a schedule "
                           "with fewer members per stage needs fewer)",
-                          program.collective, program.algorithm,
-                          std::uint64_t{program.slots} * program.depth, options.shape.cells);
+                          program.collective, program.algorithm, cells, options.shape.cells);
     if (bound.scratch_bytes >= kBytesMax)
         return base::fail(Status::memory, "{} {}: {} scratch buffers of {} bytes overflow 63 bits",
                           program.collective, program.algorithm, program.scratch,

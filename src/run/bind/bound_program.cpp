@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run/bind/bound_program.hpp"
-
+// bound_program.cpp - touched ranges, lanes' last waits, and scratch buffers of bound programs.
 #include <algorithm>
 #include <utility>
 
 #include "base/extent.hpp"
 #include "plan/schedule/canonical.hpp"
+#include "run/bind/bind.hpp"
 
 namespace weft::run {
 namespace {
@@ -23,14 +23,13 @@ bool uses(const plan::Program& program, const plan::Step& step, Buffer buffer) {
     return false;
 }
 
-/// Returns true if the steps do not simply run once, in order.
+/// Returns true unless the steps run once, in order.
 bool is_nonlinear(const plan::Program& program) {
     return program.lanes.size() != 1 || program.segments > 1 ||
            std::ranges::find(program.steps, StepKind::loop, &plan::Step::kind) !=
                program.steps.end();
 }
 
-/// Returns true if the step copies a single block to a single block.
 bool copies_block(const plan::Step& step) {
     return step.kind == StepKind::copy && step.source.count == 1 && step.target.count == 1;
 }

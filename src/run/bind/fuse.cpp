@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fuse.cpp - converts the steps of a bound program to the fused form (fused.hpp).
+// fuse.cpp - converts the steps of a bound program to the fused form (FusedStep).
 #include <algorithm>
 #include <optional>
 
@@ -29,7 +29,6 @@ struct FusedPart {
     }
 };
 
-/// Cell for whose flag the program waits.
 struct Awaited {
     FusedPart cell;
     Rank peer = -1;
@@ -42,15 +41,13 @@ struct Operand {
     std::optional<Awaited> awaited;
 };
 
-/// Operands and target of a result.
 struct Result {
     FusedPlace target;
     std::uint64_t bytes = 0;
     std::vector<Operand> operands;  ///< in the order in which they are combined
 };
 
-/// Converts the steps of all lanes to stages: stores, then waits, then at most one result. Fails at
-/// the first step that has no fused form.
+/// Converts the steps of all lanes to stages: stores, then waits, then at most one result.
 class Fuser {
   public:
     Fuser(const BoundProgram& bound, const base::RegionShape& shape)
@@ -245,9 +242,6 @@ class Fuser {
 
     // --- locations ---------------------------------------------------------------------------
 
-    [[nodiscard]] static std::uint32_t region_of(Rank rank) {
-        return kFusedRegions + static_cast<std::uint32_t>(rank);
-    }
     [[nodiscard]] FusedPlace flag_of(const FusedPart& part) const {
         if (part.area == FusedPart::Area::published)
             return {shape_.published(0, part.number), part.place.base, FusedMove::published};
@@ -276,26 +270,26 @@ class Fuser {
     /// Returns the location of data that a rank publishes, in its cell or slot.
     [[nodiscard]] FusedPart published(Rank owner, std::uint32_t number,
                                       std::uint64_t offset) const {
-        FusedPart part{FusedPart::Area::published, number * bound_.depth, owner, {}};
-        part.place = bound_.published_start == 0
-                         ? FusedPlace{shape_.published(0, part.number) + base::kCellPayloadOffset,
-                                      region_of(owner), FusedMove::published}
-                         : FusedPlace{bound_.published_start + bound_.slot_offset(number, 0),
-                                      region_of(owner), FusedMove::bulk};
-        part.place.offset += offset;
-        return part;
+        const std::uint64_t slots = bound_.published_start;
+        return located(FusedPart::Area::published, owner, number, offset,
+                       slots != 0 ? std::optional(slots) : std::nullopt);
     }
-
     /// Returns the location of a put's payload, in a cell or slot.
     [[nodiscard]] FusedPart payload(Rank owner, std::uint32_t number, std::uint64_t offset,
                                     bool in_cell) const {
-        FusedPart part{FusedPart::Area::cell, number * bound_.depth, owner, {}};
+        return located(FusedPart::Area::cell, owner, number, offset,
+                       bound_.bulk && !in_cell ? std::optional<std::uint64_t>(0) : std::nullopt);
+    }
+    /// `slots`: start of the slots in a bulk bank if the data is in a slot.
+    [[nodiscard]] FusedPart located(FusedPart::Area area, Rank owner, std::uint32_t number,
+                                    std::uint64_t offset,
+                                    std::optional<std::uint64_t> slots) const {
+        const std::uint32_t region = kFusedRegions + static_cast<std::uint32_t>(owner);
+        FusedPart part{area, number * bound_.depth, owner, {.base = region}};
         part.place =
-            bound_.bulk && !in_cell
-                ? FusedPlace{bound_.slot_offset(number, 0), region_of(owner), FusedMove::bulk}
-                : FusedPlace{shape_.cell(0, part.number) + base::kCellPayloadOffset,
-                             region_of(owner), FusedMove::cells};
-        part.place.offset += offset;
+            slots ? FusedPlace{*slots + bound_.slot_offset(number, 0), region, FusedMove::bulk}
+                  : flag_of(part);
+        part.place.offset += offset + (slots ? 0 : base::kCellPayloadOffset);
         return part;
     }
 
@@ -310,8 +304,7 @@ class Fuser {
 }  // namespace
 
 FusedProgram fuse(const BoundProgram& bound, const base::RegionShape& shape) {
-    // In a pairwise program without loops, the lanes that put precede the lanes that wait, so the
-    // lanes may run one after another.
+    // Lanes of a pairwise program without loops may run one after another: puts precede waits.
     const bool is_plain = bound.lanes.size() == 1 && bound.segments == 1;
     if (!is_plain && !bound.program.pairwise) return {};
     if (bound.steps.size() > kFusedSteps || bound.scratch_bytes > kFusedScratchMax) return {};

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // engine.hpp - drives all operations of all teams of a runtime.
 //
-// Idea     The start of a call only numbers and queues it. A waiting call polls the wire, all
-//          running operations, and all queues whose first call may start by the bank rule. So ranks
-//          may start calls of different teams in different orders without a deadlock.
+// Idea     The start of a call only numbers and queues it. A waiting call polls the wire and
+//          advances the calls of all teams (calls_in_flight.hpp). So ranks may start calls of
+//          different teams in different orders without a deadlock.
 // Holds    Only the thread that holds the turn drives. Only wait(), run(), await(), settle() and
 //          drain() wait for peers. If no other call is in flight, a blocking call with a fused form
 //          runs without queue, operation object and decoding. An exchange is inlined.
-// Next     engine_failures.hpp for members that this file only declares.
 #pragma once
 
-#include <algorithm>
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "run/execute/calls_in_flight.hpp"
 #include "run/execute/fused_runner.hpp"
-#include "run/execute/stepper.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
 #include "run/execute/turn.hpp"
@@ -33,28 +30,23 @@ class Engine {
           turn_(options.turn),
           job_rank_(job_rank),
           recorder_(options.recorder),
-          stepper_(wire, job_rank, recorder_),
+          calls_(wire, job_rank, recorder_),
           watchdog_(wire, job_rank, std::move(options.watchdog)),
           status_request_(watchdog_.status_request()) {}
 
-    /// Adds a team. Flags in its region must have ticks below first_tick.
+    /// See CallsInFlight.
     TeamState& add_team(TeamSetup setup) {
         const Turn::Hold hold = turn_.take();
-        TeamState& team = *teams_.emplace_back(std::make_unique<TeamState>(std::move(setup)));
-        for (const Rank rank : team.setup.job_ranks) team.add_base(wire_.near(rank));
-        team.share_credits();
+        TeamState& team = calls_.add_team(std::move(setup));
         watchdog_.deaths().apply(team);
         return team;
     }
-
-    /// Removes a team that has no call in flight.
     void remove_team(TeamState& team) {
         const Turn::Hold hold = turn_.take();
-        std::erase_if(teams_, [&](const auto& held) { return held.get() == &team; });
+        calls_.remove_team(team);
     }
 
-    /// Numbers and queues a call without waiting. The operation is valid until release(). `finish`:
-    /// see Operation.
+    /// Numbers and queues a call. The operation is valid until release(). `finish`: see Operation.
     Operation& start(TeamState& team, const BoundProgram& program, Registers registers,
                      const Reducer& reducer, std::function<void()> finish = nullptr) {
         const Turn::Hold hold = turn_.take();
@@ -66,19 +58,18 @@ class Engine {
     /// Releases the operation: the caller must not use it any more. The call continues.
     void release(Operation& op) {
         const Turn::Hold hold = turn_.take();
-        detach(op);
+        calls_.release(op);
     }
 
-    /// Returns true if the call has ended for its caller.
     [[nodiscard]] bool ended(const Operation& op) {
         const Turn::Hold hold = turn_.take();
         return op.ended();
     }
 
-    /// Returns true if no call of the team is in flight or, if the team has failed, no transfer.
+    /// See CallsInFlight.
     [[nodiscard]] bool idle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
-        return team.failed ? !pool_.has_transfers(team) : team.cells->idle();
+        return calls_.idle(team);
     }
 
     /// Advances all calls as far as possible without new arrivals. Returns true if a call advanced.
@@ -103,12 +94,11 @@ class Engine {
         if (!hold.owns_lock()) return HelpOutcome::gave_way;
         const std::uint64_t before = activity_of(wire_);
         if (poll_now(Caller::polls) || activity_of(wire_) != before) return HelpOutcome::moved;
-        return busy() ? HelpOutcome::waits : HelpOutcome::idle;
+        return calls_.busy() ? HelpOutcome::waits : HelpOutcome::idle;
     }
 
     [[nodiscard]] ExternalProgress& external() { return external_; }
 
-    /// Drives the engine until the operation has ended.
     void wait(Operation& op) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
@@ -125,8 +115,6 @@ class Engine {
 
     /// Takes the turn for waits outside a team's calls; see await().
     [[nodiscard]] Turn::Hold take_turn() { return turn_.take(); }
-
-    /// Returns true if several threads may take the turn.
     [[nodiscard]] bool shares_turn() const { return turn_.has_lock(); }
     /// Drives the engine until ended() returns true. The caller holds the turn. describe() returns
     /// a text about this wait, for reports. Returns false, with the reason in failure(), if the
@@ -161,63 +149,74 @@ class Engine {
     // The caller of the next two functions holds the turn.
     [[nodiscard]] const Deaths& deaths() const { return watchdog_.deaths(); }
     /// Fails the teams of a rank whose death other ranks have reported.
-    void note_death(Rank job_rank);
+    void note_death(Rank job_rank) {
+        if (watchdog_.note_death(job_rank)) give_up();
+    }
+
     /// Fails a team on all its members.
-    void revoke(TeamState& team, const base::Failure& why);
+    void revoke(TeamState& team, const base::Failure& why) {
+        const Turn::Hold hold = turn_.take();
+        if (team.failed) return;
+        calls_.fail_team(team, why);
+        watchdog_.spread_failure(team, last_epoch(team), {team.setup.barrier, team.digest});
+    }
 
     /// Drives the engine until no call of the team is draining (see Operation::State).
     void settle(const TeamState& team) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        const auto drains = [&](const Operation* op) {
-            return op->team == &team && op->state == Operation::State::draining;
-        };
-        drive_until([&] { return std::ranges::none_of(running_, drains); }, [] { return 0; });
+        drive_until([&] { return !calls_.drains(team); }, [] { return 0; });
     }
 
     /// Drives the engine until all transfers and calls have ended.
     void drain() {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        drive_until([&] { return !busy(); }, [] { return 0; });
+        drive_until([&] { return !calls_.busy(); }, [] { return 0; });
     }
 
     /// Fails every later call with this reason. No call may be in flight.
     void close(const base::Failure& why) {
         const Turn::Hold hold = turn_.take();
-        for (const auto& team : teams_) fail_team(*team, why);
+        for (const auto& team : calls_.teams()) calls_.fail_team(*team, why);
     }
 
     [[nodiscard]] const base::Failure& failure() const { return failure_; }
-    [[nodiscard]] const MappedBytes& mapped_bytes() const { return stepper_.mapped_bytes(); }
+    [[nodiscard]] const MappedBytes& mapped_bytes() const {
+        return calls_.stepper().mapped_bytes();
+    }
     /// Describes each waiting lane: call, step, peer, and the flags expected and present.
-    [[nodiscard]] std::vector<WaitingLane> describe_running() const;
+    [[nodiscard]] std::vector<WaitingLane> describe_running() const {
+        std::vector<WaitingLane> lanes = calls_.describe();
+        if (describe_await_) lanes.push_back({.peer = -1, .text = describe_await_()});
+        return lanes;
+    }
 
   private:
     static constexpr unsigned kExternalEvery = 16;  ///< idle polls between external_.drive()
     static constexpr unsigned kProgressEvery = 16;  ///< every 16th queued blocking call polls first
+    /// Scope in which a call drives the engine. Its destructor answers a status request that no
+    /// wait has answered. So a program that only makes short calls answers, too.
+    struct Driving {
+        explicit Driving(Engine& engine) : engine_(engine) { engine_.status_request_.enter(); }
+        ~Driving() {
+            if (engine_.status_request_.leave()) [[unlikely]]
+                engine_.watchdog_.answer_status_request(
+                    [this] { return engine_.describe_running(); });
+        }
+        Driving(const Driving&) = delete;
+        Driving& operator=(const Driving&) = delete;
 
-    friend class Driving<Engine>;
+        Engine& engine_;
+    };
 
-    [[nodiscard]] bool busy() const {
-        return !running_.empty() || queued_ != 0 || !failing_.empty();
-    }
-
-    /// Advances and starts calls. Polls the network only for completions of calls' last puts.
     bool advance_all() {
-        bool moved = advance_running();
-        for (; start_queued(); moved = true) advance_running();
-        if (!failing_.empty()) [[unlikely]]
-            moved = end_failing() || moved;
-        if (!moved || std::ranges::none_of(running_, &Operation::waits_only_for_puts)) return moved;
-        wire_.progress();
-        advance_running();
-        return true;
+        return calls_.advance([this](Operation& op) { fail(op); });
     }
 
     bool poll_now(Caller caller = Caller::waits) {
         wire_.progress();
-        const bool moved = busy() && advance_all();
+        const bool moved = calls_.busy() && advance_all();
         if (moved)
             engine_wait_ = {};
         else if (watchdog_.is_due(++engine_wait_.idle_polls))
@@ -227,7 +226,7 @@ class Engine {
 
     [[gnu::noinline]] void check(WaitState& wait_state, Caller caller) {
         if (!watchdog_.check(
-                wait_state, teams_, [&] { return describe_running(); }, caller))
+                wait_state, calls_.teams(), [&] { return describe_running(); }, caller))
             give_up();
     }
 
@@ -246,10 +245,15 @@ class Engine {
     }
 
     /// Runs the watchdog for this wait: calls of other threads may restart `engine_wait_` often.
+    /// The time of the wait restarts when the awaited call advances.
     template <class PositionHash>
     void check_own(OwnWait& own, PositionHash position_hash) {
         if (!turn_.divided() || !watchdog_.is_due(++own.state.idle_polls)) return;
-        if (!own.restart_if_advanced(position_hash())) check(own.state, Caller::waits);
+        const std::uint64_t hash = position_hash();
+        if (std::exchange(own.position_hash, hash) == hash)
+            check(own.state, Caller::waits);
+        else
+            own.state = {};
     }
 
     void pause() {
@@ -261,121 +265,26 @@ class Engine {
                                          Registers registers, const Reducer& reducer) {
         const Turn::Hold hold = turn_.take();
         const Driving driving(*this);
-        if (turn_.divided() || busy() || !prepare_fused(team, program))
-            return run_queued(team, program, registers, reducer);
-        if (recorder_ != nullptr) return run_fused_recorded(team, program, registers, reducer);
-        at_rest_ = !turn_.has_lock();
-        return run_fused(team, program, registers, reducer);
-    }
-
-    bool run_queued(TeamState& team, const BoundProgram& program, Registers registers,
-                    const Reducer& reducer) {
+        if (!turn_.divided() && !calls_.busy() && prepare_fused(team, program)) {
+            if (recorder_ != nullptr) return run_fused_recorded(team, program, registers, reducer);
+            at_rest_ = !turn_.has_lock();
+            return run_fused(team, program, registers, reducer);
+        }
         Operation& op = start_now(team, program, registers, reducer);
         op.recorded.blocking = true;
         // Usually, a call that needs no data from peers ends here, without a poll of the network.
-        if (++calls_ % kProgressEvery != 0) advance_all();
+        if (++queued_calls_ % kProgressEvery != 0) advance_all();
         drive_until([&] { return op.ended(); }, [&] { return op.position_hash(); });
         const bool succeeded = op.state != Operation::State::failed;
         if (!succeeded) failure_ = op.failure;
-        detach(op);
+        calls_.release(op);
         return succeeded;
     }
 
     Operation& start_now(TeamState& team, const BoundProgram& program, Registers registers,
                          const Reducer& reducer) {
-        insert_barrier(team, program);
-        return enqueue(team, program, registers, reducer, team.bulk_of(program));
-    }
-
-    void detach(Operation& op) {
-        op.detached = true;
-        if (op.is_final()) pool_.recycle(op);
-    }
-
-    void insert_barrier(TeamState& team, const BoundProgram& program) {
-        if (program.synchronizing) return;
-        Window* bulk = team.bulk_of(program);
-        if (!team.cells->needs_barrier() && (bulk == nullptr || !bulk->needs_barrier())) return;
-        detach(enqueue(team, *team.setup.barrier, {}, {}, bulk));
-    }
-
-    /// Numbers and queues a call. `bulk` is the window of its bulk banks, or nullptr.
-    Operation& enqueue(TeamState& team, const BoundProgram& program, Registers registers,
-                       const Reducer& reducer, Window* bulk) {
         if (at_rest_) at_rest_ = false;  // no needless store to a cache line that threads share
-        Operation& op = pool_.take();
-        op.team = &team;
-        op.program = &program;
-        op.registers = registers;
-        op.reducer = reducer;
-        if (recorder_ != nullptr)
-            op.recorded = recorder_->begin(recorded_call(program), /*blocking=*/false);
-        number(op, bulk);
-        stepper_.reserve(program);
-        if (team.failed) {
-            op.state = Operation::State::failed;
-            op.failure = team.failure;
-            return op;
-        }
-        team.queue.push_back(&op);
-        ++queued_;
-        return op;
-    }
-
-    bool advance_running() {
-        bool moved = false;
-        for (std::size_t i = 0; i < running_.size();) {
-            Operation& op = *running_[i];
-            const bool was_draining = op.state == Operation::State::draining;
-            moved = stepper_.advance(op) || moved;
-            if (recorder_ != nullptr && op.ended() && !was_draining &&
-                op.state != Operation::State::failed)
-                recorder_->end(op.recorded, op.team->setup.id, op.epoch);
-            if (!op.is_final()) {
-                if (op.state == Operation::State::draining) op.run_finish();
-                ++i;
-                continue;
-            }
-            running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
-            end(op);
-        }
-        return moved;
-    }
-
-    void end(Operation& op) {
-        if (op.state == Operation::State::failed) {
-            stepper_.revoke_exposures(op);
-            fail(op);
-            return end_failed(op);
-        }
-        stepper_.unexpose(op);
-        op.run_finish();
-        op.finish = nullptr;
-        op.team->cells->complete(op.epoch, op.program->synchronizing);
-        if (op.bulk != nullptr) op.bulk->complete(op.bulk_epoch, op.program->synchronizing);
-        if (op.detached) pool_.recycle(op);
-    }
-
-    bool start_queued() {
-        if (queued_ == 0) return false;
-        bool started = false;
-        for (const auto& team : teams_) {
-            while (!team->queue.empty() && may_start(*team->queue.front())) {
-                Operation& op = *team->queue.front();
-                team->queue.pop_front();
-                --queued_;
-                begin(op);
-                started = true;
-            }
-        }
-        return started;
-    }
-
-    void begin(Operation& op) {
-        op.begin();
-        op.team->remember(op.epoch, {op.program, op.digest});
-        if (op.program->exposes != 0) stepper_.expose(op);
-        running_.push_back(&op);
+        return calls_.start(team, program, registers, reducer);
     }
 
     // --- fused calls ----------------------------------------------------------------------------
@@ -414,10 +323,8 @@ class Engine {
     bool run_fused(TeamState& team, const BoundProgram& program, const Registers& registers,
                    const Reducer& reducer) {
         const FusedCall call = begin_fused(team, program, registers, reducer);
-        return make_steps(team, program, [&] {
-            return run_steps(
-                call, [this](FusedCall copy, const FusedStep& at) { return await_flag(copy, at); });
-        });
+        return make_steps(
+            call, [this](FusedCall copy, const FusedStep& at) { return await_flag(copy, at); });
     }
 
     bool run_fused_recorded(TeamState& team, const BoundProgram& program, Registers registers,
@@ -425,27 +332,26 @@ class Engine {
         const Recorder::Open open = recorder_->begin(recorded_call(program), /*blocking=*/true);
         const FusedCall call = begin_fused(team, program, registers, reducer);
         const auto wait = [this](const auto& copy, const auto& at) { return await_flag(copy, at); };
-        RecordedWait recorded{wait, *recorder_, job_rank_, call, open};
-        const bool done = make_steps(team, program, [&] { return run_steps(call, recorded); });
+        const bool done = make_steps(call, RecordedWait{wait, *recorder_, job_rank_, call, open});
         recorder_->end(open, team.setup.id, call.epoch);
         return done;
     }
 
-    /// Calls steps(). Returns false if it failed or threw; then failure() has the reason.
-    template <class Steps>
-    bool make_steps(TeamState& team, const BoundProgram& program, Steps steps) {
+    /// Runs all steps. Returns false if they failed or threw; then failure() has the reason.
+    template <class Wait>
+    bool make_steps(const FusedCall& call, Wait wait) {
         bool done = false;
         try {
-            done = steps();
+            done = run_steps(call, wait);
         } catch (...) {
-            fail_thrown(team, program);
+            fail_thrown(call.team, call.program);
         }
-        if (!done) failure_ = team.failure;
+        if (!done) failure_ = call.team.failure;
         return done;
     }
 
     [[gnu::noinline]] void fail_thrown(TeamState& team, const BoundProgram& program) {
-        fail_team(team, failure_of_user(program));
+        calls_.fail_team(team, failure_of_user(program));
         watchdog_.spread_failure(team, last_epoch(team), {&program, team.digest});
     }
 
@@ -455,7 +361,7 @@ class Engine {
         const base::FlagWord flag = flag_of(call, step);
         for (WaitState wait_state; !has_arrived(call.team, step, flag);) {
             if (wait_state.idle_polls % kExternalEvery == kExternalEvery - 1) external_.drive();
-            if (watchdog_.wait(wait_state, teams_,
+            if (watchdog_.wait(wait_state, calls_.teams(),
                                [&] { return std::vector{waiting_lane(call, step)}; }))
                 continue;
             give_up();
@@ -464,36 +370,48 @@ class Engine {
         return true;
     }
 
-    // --- failures: engine_failures.hpp ---------------------------------------------------------
+    // --- failures ------------------------------------------------------------------------------
 
-    void fail(Operation& op);
-    void fail_team(TeamState& team, const base::Failure& why);
-    void end_failed(Operation& op);
-    bool end_failing();
-    void give_up();
-    void fail_affected(const base::Failure& why);
+    /// Fails the team of a failed call, and notifies the ranks that may wait for this rank. First
+    /// reads verdicts: if a peer's failure is the cause, all calls report the peer's failure.
+    [[gnu::noinline]] void fail(Operation& op) {
+        if (!watchdog_.read_inquiries(calls_.teams())) fail_affected();
+        const bool is_first = !op.team->failed;
+        if (!is_first) op.failure = op.team->failure;
+        calls_.fail_team(*op.team, op.failure);
+        if (is_first) watchdog_.spread_failure(*op.team, op.epoch, {op.program, op.digest});
+    }
+    /// Fails the affected teams. If all are affected, also ends all waits and cancels the wire.
+    [[gnu::noinline]] void give_up() {
+        if (const Rank dead = watchdog_.affected_rank(); dead >= 0) {
+            wire_.lose(dead);
+            calls_.stepper().forget_ended_peer();
+        }
+        gave_up_ = gave_up_ || watchdog_.affects_all();
+        if (gave_up_) calls_.cancel();
+        fail_affected();
+        calls_.end_failing();
+    }
+    void fail_affected() {
+        for (const auto& team : calls_.teams())
+            if (watchdog_.affects(*team)) calls_.fail_team(*team, watchdog_.failure());
+    }
 
     Wire& wire_;
     Turn turn_;
     Rank job_rank_;
     Recorder* recorder_;
-    Stepper<Wire> stepper_;
+    CallsInFlight<Wire> calls_;
     Watchdog<Wire> watchdog_;
     StatusRequest& status_request_;
-    std::vector<std::unique_ptr<TeamState>> teams_;
-    std::vector<Operation*> running_;
-    std::vector<Operation*> failing_;  ///< see Operation::State::failing
-    std::size_t queued_ = 0;           ///< number of calls in the teams' queues
-    WaitState engine_wait_;            ///< polls and time since a call last advanced
+    WaitState engine_wait_;  ///< polls and time since a call last advanced
     ExternalProgress external_;
     std::function<std::string()> describe_await_;  ///< argument of await(); empty: none
     bool gave_up_ = false;                         ///< the watchdog ended all waits
     /// No call is in flight, the turn is not shared, and calls are not recorded.
     bool at_rest_ = false;
-    unsigned calls_ = 0;      ///< number of blocking calls that were queued
-    bool cancelled_ = false;  ///< the wire is cancelled
-    OperationPool pool_;
-    base::Failure failure_;  ///< result of failure()
+    unsigned queued_calls_ = 0;  ///< number of blocking calls that were queued
+    base::Failure failure_;      ///< result of failure()
 };
 
 }  // namespace weft::run

@@ -14,8 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/copy.hpp"
-#include "run/bind/fused.hpp"
-#include "run/execute/operation.hpp"
+#include "run/bind/bind.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/watchdog.hpp"
 
@@ -74,7 +73,6 @@ struct FusedCall {
     return base::flag_word(tick, flag_hash(digest));
 }
 
-/// Returns the epoch of the team's last call.
 [[nodiscard]] inline Epoch last_epoch(const TeamState& team) {
     return team.cells->next() - 1;
 }
@@ -138,8 +136,7 @@ struct FusedCall {
     }
 }
 
-/// Stores the payload of a send step, then the flag. Release: pairs with the acquire in
-/// has_arrived(), so that the payload is visible when the flag is.
+/// Stores the payload of a send step, then the flag. Release: pairs with has_arrived().
 [[gnu::always_inline]] inline void store(const TeamState& team, const FusedStep& step,
                                          base::FlagWord flag) {
     if (step.kind == FusedKind::send)
@@ -180,7 +177,6 @@ concept FollowsSteps = requires(Wait wait, const FusedStep& step) {
     wait.reaches(step);
 };
 
-/// Runs all steps. Returns false if `wait` returned false.
 template <class Wait>
 bool run_steps(const FusedCall& call, Wait wait) {
     for (const FusedStep* step = call.program.fused.steps.data();; ++step) {
@@ -266,7 +262,6 @@ struct RecordedWait {
     [[nodiscard]] Rank job_rank(Rank member) const { return call.team.setup.job_ranks[member]; }
 };
 
-/// Deduction guide, which clang 16 needs.
 template <class Wait>
 RecordedWait(Wait, Recorder&, Rank, const FusedCall&, const Recorder::Open&) -> RecordedWait<Wait>;
 

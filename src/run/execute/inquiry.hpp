@@ -21,9 +21,8 @@ namespace weft::run {
 struct Inquiry {
     static constexpr base::CallHash kVerdict = 0;             ///< no call has this hash
     static constexpr std::uint64_t kAny = ~std::uint64_t{0};  ///< number that is not compared
-
-    Rank rank = 0;           ///< sender: rank of the job
-    std::uint32_t team = 0;  ///< TeamSetup::id
+    Rank rank = 0;                                            ///< sender: rank of the job
+    std::uint32_t team = 0;                                   ///< TeamSetup::id
     std::int64_t epoch = 0;
     base::Tick team_since = 0;  ///< first tick of the team; differs between teams with equal ids
     std::uint64_t digest = 0;   ///< covers the team's calls up to this one
@@ -41,9 +40,7 @@ static_assert(sizeof(Inquiry) == 384);
 
 /// Stores both texts, shortened to fit, and the checksum.
 void set_text(Inquiry& inquiry, std::string_view text, std::string_view before = {});
-/// Returns the text of the call or verdict.
 [[nodiscard]] std::string_view text_of(const Inquiry& inquiry);
-/// Returns the text of the previous call; may be empty.
 [[nodiscard]] std::string_view text_before(const Inquiry& inquiry);
 /// Returns the checksum of all other fields; never 0.
 [[nodiscard]] std::uint32_t checksum_of(const Inquiry& inquiry);

@@ -19,7 +19,6 @@
 #include "base/copy.hpp"
 #include "base/put.hpp"
 #include "base/reach.hpp"
-#include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
 #include "run/reduce/reduce.hpp"
@@ -33,7 +32,6 @@ struct Memory {
     Rank peer = plan::kNoRank;  ///< owner as a rank of the job; kNoRank: this rank
     std::size_t bytes = 0;
     bool outside = false;  ///< invalid: the owner's description exceeds its memory
-
     [[nodiscard]] bool of_peer() const { return peer != plan::kNoRank; }
     /// Returns true if loads and stores can access the memory.
     [[nodiscard]] bool is_addressable() const { return data != nullptr || !of_peer(); }
@@ -44,7 +42,6 @@ struct Memory {
     }
 };
 
-/// Reason why data could not be copied.
 struct Fault {
     Rank peer = plan::kNoRank;  ///< owner of the memory as a rank of the job
     int error = 0;              ///< errno; 0: the owner's description is invalid
@@ -68,7 +65,6 @@ class Mover {
 
     [[nodiscard]] const MappedBytes& mapped_bytes() const { return mapped_bytes_; }
     [[nodiscard]] std::byte* own_segment() const { return own_segment_; }
-    /// Returns the reason for which a function last returned false.
     [[nodiscard]] const Fault& fault() const { return fault_; }
     void count_exposed(const base::Exposure& exposure) {
         const auto method = static_cast<std::size_t>(exposure.reach.method);
@@ -141,8 +137,7 @@ class Mover {
         return {.data = base_of(op, piece, 0) + range.begin, .bytes = range.bytes()};
     }
 
-    /// Copies the bytes of the source list to the target list, whose pieces may have other sizes.
-    /// Returns false if the kernel refused.
+    /// Copies between lists whose pieces may differ in size. Returns false if the kernel refused.
     [[nodiscard]] bool copy(Operation& op, PieceList target, PieceList source,
                             std::uint32_t segment) {
         if (overwrites_second_source(op, target, source, segment))
@@ -433,8 +428,7 @@ class Mover {
         return op.scratch.data() + index * stride - program.touched_scratch.begin;
     }
 
-    /// Returns true if the block is within its owner's segment, or within the object of the
-    /// description. The kernel itself checks memory that it copies.
+    /// Returns true if the block is in its owner's memory. The kernel checks memory that it copies.
     [[nodiscard]] bool is_within(const base::Reach& reach, std::uint64_t bytes) const {
         if (reach.method == base::AccessMethod::copied) return true;
         std::uint64_t whole = reach.object_bytes;

@@ -43,7 +43,6 @@ class YieldLimit {
         if (since_ns_ == 0) since_ns_ = now_ns;
         return now_ns - since_ns_ <= kYieldingNs && now_ns >= avoid_until_ns_;
     }
-    /// Records the begin and end of a yield.
     void yielded(std::uint64_t before_ns, std::uint64_t after_ns) {
         if (after_ns - before_ns > kLongYieldNs) avoid_until_ns_ = after_ns + kAvoidNs;
     }

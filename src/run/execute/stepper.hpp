@@ -17,7 +17,6 @@
 #include "base/copy.hpp"
 #include "base/put.hpp"
 #include "run/execute/mover.hpp"
-#include "run/execute/operation.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
 #include "run/execute/watchdog.hpp"
@@ -66,7 +65,6 @@ class Stepper {
         std::byte* const alias = expose(op, memory.output, out);
         if (out.access != base::Access::read) memory.output = alias;
     }
-    /// Ends the exposures of a complete call.
     void unexpose(Operation& op) {
         for (const base::Exposure& exposure : op.exposures) wire_.memory().unexpose(exposure);
         op.exposures.clear();
@@ -82,9 +80,9 @@ class Stepper {
         const std::size_t before = waiting.size();
         for (const LaneCursor& lane : op.lanes)
             if (lane.at < lane.end) waiting.push_back(describe(op, lane));
-        if (waiting.size() == before) waiting.push_back(describe_last_puts(op));
+        if (waiting.size() == before)
+            waiting.push_back(describe_step(op, op.program->steps.size()));
     }
-    /// Describes a waiting lane, with the flag in its cell and the expected flag.
     [[nodiscard]] WaitingLane describe(const Operation& op, const LaneCursor& lane) const {
         WaitingLane waiting = describe_step(op, lane.at);
         if (waiting.waits_locally) return waiting;
@@ -237,8 +235,6 @@ class Stepper {
                       kFirst + static_cast<int>(plan::StepKind::copy));
         return static_cast<EventKind>(kFirst + static_cast<int>(kind));
     }
-
-    // --- signals -------------------------------------------------------------------------------
 
     /// Returns the flag of a segment. A loop with more iterations than segments reuses ticks, which
     /// is safe: consecutive flags in a cell differ, and each is raised after the previous was seen.

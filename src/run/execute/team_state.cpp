@@ -32,12 +32,6 @@ TeamState::TeamState(TeamSetup made_from)
     unchecked_peers.store(size(), std::memory_order_relaxed);
 }
 
-/// Replaces a window that has more than `banks` banks and has numbered no call.
-static void limit_banks(std::unique_ptr<Window>& window, std::uint32_t banks) {
-    if (window == nullptr || window->banks() <= banks || window->next() != 0) return;
-    window = std::make_unique<Window>(banks);
-}
-
 /// Sets the masks for the smaller of window and region: a test's window may have more banks.
 void TeamState::set_bank_masks() {
     cell_bank_mask = std::min(cells->banks(), setup.shape.banks) - 1;
@@ -52,12 +46,11 @@ void TeamState::share_credits() {
     own_region = near(setup.rank);
     if (std::ranges::find(regions(), nullptr) != regions().end()) return;
     fused_limit = FusedTeams::one_node;
-    limit_banks(cells, kNearBanks);
-    for (std::size_t number = 0; number < base::kSmallClasses; ++number)
-        limit_banks(bulk[number].window, kNearSmallBanks[number]);
-    set_bank_masks();
-    const auto share = [&](Window* window, auto word_of, Credits::HashOf hash_of) {
+    const auto share = [&](std::unique_ptr<Window>& window, std::uint32_t banks_max, auto word_of,
+                           Credits::HashOf hash_of) {
         if (window == nullptr) return;
+        if (window->banks() > banks_max && window->next() == 0)
+            window = std::make_unique<Window>(banks_max);
         std::vector<Credits::Word*> words;
         for (std::byte* region : regions())
             words.push_back(
@@ -70,10 +63,12 @@ void TeamState::share_credits() {
         return call.program == nullptr ? std::uint16_t{0} : base::flag_hash(call.digest);
     };
     share(
-        cells.get(), [](base::CreditLine& line) -> Credits::Word& { return line.cells; }, hash_of);
+        cells, kNearBanks, [](base::CreditLine& line) -> Credits::Word& { return line.cells; },
+        hash_of);
     for (std::size_t number = 0; number < bulk.size(); ++number)
-        share(bulk[number].window.get(),
+        share(bulk[number].window, kNearBulkBanks[number],
               [number](base::CreditLine& line) -> Credits::Word& { return line.bulk[number]; }, {});
+    set_bank_masks();
 }
 
 base::Failure failure_of_user(const BoundProgram& program) {

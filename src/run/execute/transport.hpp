@@ -25,7 +25,6 @@ concept Transport = requires(T wire, const base::Put& put, std::uint64_t& resume
     { wire.try_put(put, resume) } noexcept -> std::same_as<base::Post>;
     /// Returns the start of a rank's segment if it is mapped (always for this rank), or nullptr.
     { wire.near(rank) } noexcept -> std::same_as<std::byte*>;
-    /// Returns the size of every rank's segment in bytes.
     { wire.segment_bytes() } noexcept -> std::same_as<std::uint64_t>;
     /// Makes memory of this rank accessible to local peers until unexpose(). `bytes`: its size, or
     /// 0 if its pages must not be remapped. `copies`: copies by the kernel if peers cannot map it.

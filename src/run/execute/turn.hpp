@@ -17,7 +17,6 @@
 
 namespace weft::run {
 
-/// Threads that drive an engine.
 enum class TurnKind : std::uint8_t {
     own,     ///< one thread of the application
     shared,  ///< also a progress thread, which yields the turn to calls
@@ -43,7 +42,6 @@ class Turn {
         mutex_.unlock();
         queue_up();
     }
-    /// Returns true if a call waits for the turn.
     [[nodiscard]] bool wanted() const { return waiting_.load(std::memory_order_relaxed) != 0; }
     /// Takes a shared turn if it is free and no call waits for it; then owns_lock() is true. A
     /// thread that uses only this function never delays a call.
@@ -52,8 +50,7 @@ class Turn {
     }
 
   private:
-    /// Waits for the turn. The first waiter holds `next_`, so a thread that has just released the
-    /// turn cannot take it again before that waiter.
+    /// The first waiter holds `next_`: a thread that releases the turn cannot overtake it.
     [[gnu::noinline]] void queue_up() {
         waiting_.fetch_add(1, std::memory_order_relaxed);
         const std::scoped_lock order(next_);
@@ -99,33 +96,14 @@ struct StatusRequest {
     }
 };
 
-/// Scope in which a call drives an engine. Its destructor answers a status request that no wait has
-/// answered. So a program that only makes short calls answers, too.
-template <class Engine>
-class Driving {
-  public:
-    explicit Driving(Engine& engine) : engine_(engine) { engine.status_request_.enter(); }
-    ~Driving() {
-        if (engine_.status_request_.leave()) [[unlikely]]
-            engine_.watchdog_.answer_status_request([this] { return engine_.describe_running(); });
-    }
-    Driving(const Driving&) = delete;
-    Driving& operator=(const Driving&) = delete;
-
-  private:
-    Engine& engine_;
-};
-
 /// Progress function of another library that shares the application's thread, called after polls
 /// without effect. The function must not use the runtime.
 class ExternalProgress {
   public:
-    /// Sets the function. nullptr removes it.
     void set(void (*function)(void* argument), void* argument) {
         function_ = function;
         argument_ = argument;
     }
-    /// Returns true if this thread is running the function.
     [[nodiscard]] bool running() const {
         return running_.load(std::memory_order_relaxed) == std::this_thread::get_id();
     }

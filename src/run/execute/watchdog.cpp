@@ -34,12 +34,12 @@ std::uint32_t checksum_of(const Inquiry& inquiry) {
     return sum | 1U;  // never 0, so an entry of zeros is not an inquiry
 }
 
-WaitingLane describe_step(const Operation& op, std::uint32_t step) {
+WaitingLane describe_step(const Operation& op, std::size_t step) {
     WaitingLane waiting{.team = op.team,
                         .program = op.program,
                         .epoch = op.epoch,
                         .digest = op.digest,
-                        .step = step,
+                        .step = static_cast<std::uint32_t>(step),
                         .peer = -1,
                         .waits_locally = true};
     if (step == op.program->steps.size()) return waiting;
@@ -47,10 +47,6 @@ WaitingLane describe_step(const Operation& op, std::uint32_t step) {
     waiting.waits_locally = at.kind != plan::StepKind::wait;
     if (puts_to_peer(at.kind) || !waiting.waits_locally) waiting.peer = at.peer;
     return waiting;
-}
-
-WaitingLane describe_last_puts(const Operation& op) {
-    return describe_step(op, static_cast<std::uint32_t>(op.program->steps.size()));
 }
 
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes) {
@@ -80,17 +76,16 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes) {
                              op.epoch, job_rank, credits->count_from(peer))});
 }
 
-namespace {
-
 /// Returns the description of a call. For an inserted barrier, describes the user's call after it.
-const std::string& description_of(const TeamState& team, Epoch epoch, const BoundProgram& program) {
+static const std::string& description_of(const TeamState& team, Epoch epoch,
+                                         const BoundProgram& program) {
     if (&program != team.setup.barrier) return program.description;
     const BoundProgram* const next = team.recall(epoch + 1).program;
     return next != nullptr ? next->description : program.description;
 }
 
 /// Returns a text with the user's number of a call, or an empty one if it equals the epoch.
-std::string user_number_text(const WaitingLane& lane) {
+static std::string user_number_text(const WaitingLane& lane) {
     const TeamState& team = *lane.team;
     if (team.inserted == 0) return "";
     const Epoch number = team.number_for_user(lane.epoch);
@@ -99,12 +94,6 @@ std::string user_number_text(const WaitingLane& lane) {
                                     : fmt::format("; call {} of team {}", number, team.setup.id);
     return fmt::format("; a barrier before call {} of team {}, {}", number, team.setup.id,
                        description_of(team, lane.epoch, *lane.program));
-}
-
-}  // namespace
-
-CallNumbers numbers_of(const TeamState& team, Epoch epoch) {
-    return {team.number_for_user(epoch), epoch > 0 ? team.number_for_user(epoch - 1) : 0};
 }
 
 std::string to_text(const WaitingLane& lane, Rank job_rank) {
@@ -148,20 +137,18 @@ std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank) {
     return to_text(found != lanes.end() ? *found : lanes.front(), job_rank);
 }
 
-std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
-                              const CallNumbers& numbers) {
+std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine, Epoch number,
+                              Epoch before) {
     const bool in_this = theirs.call_hash != mine.call_hash;
     const bool just_before = !in_this && theirs.hash_before != mine.hash_before && theirs.epoch > 0;
     return fmt::format(
         "ranks disagree about {}call {} of team {}: rank {} called {}; rank {} called {}",
-        in_this || just_before ? "" : "a call before ",
-        just_before ? numbers.before : numbers.current, theirs.team, mine.rank,
-        just_before ? text_before(mine) : text_of(mine), theirs.rank,
+        in_this || just_before ? "" : "a call before ", just_before ? before : number, theirs.team,
+        mine.rank, just_before ? text_before(mine) : text_of(mine), theirs.rank,
         just_before ? text_before(theirs) : text_of(theirs));
 }
 
-std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
-                                   const CallNumbers& numbers) {
+std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine, Epoch number) {
     if (theirs.sends == Inquiry::kAny || mine.sends == Inquiry::kAny) return "";
     std::string text;
     const auto add = [&](const Inquiry& from, const Inquiry& to) {
@@ -172,8 +159,8 @@ std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
     add(theirs, mine);
     add(mine, theirs);
     if (text.empty()) return text;
-    return fmt::format("ranks disagree about call {} of team {}, {}:{}", numbers.current,
-                       theirs.team, text_of(mine), text);
+    return fmt::format("ranks disagree about call {} of team {}, {}:{}", number, theirs.team,
+                       text_of(mine), text);
 }
 
 void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer) {

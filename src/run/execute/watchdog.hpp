@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,6 @@
 
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "run/execute/deaths.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/execute/transport.hpp"
@@ -30,7 +30,6 @@ namespace weft::run {
 /// Kind of caller of poll(). Only a caller that waits for calls in flight can time out.
 enum class Caller : std::uint8_t { waits, polls };
 
-/// State of one wait.
 struct WaitState {
     unsigned idle_polls = 0;  ///< number of polls in a row without effect
     std::uint64_t started_ns = 0;
@@ -43,13 +42,6 @@ struct WaitState {
 struct OwnWait {
     WaitState state;
     std::uint64_t position_hash = 0;
-
-    /// Restarts the time of the wait if the hash has changed. Returns true then.
-    bool restart_if_advanced(std::uint64_t hash) {
-        if (hash == position_hash) return false;
-        *this = {.state = {}, .position_hash = hash};
-        return true;
-    }
 };
 
 /// Description of a waiting lane, for reports and inquiries.
@@ -67,11 +59,8 @@ struct WaitingLane {
     std::string text;  ///< if not empty: the whole description, of a wait that is not a lane's
 };
 
-/// Describes a lane that waits at a step or, after the last step, for its puts. Leaves out `have`
-/// and `want`.
-[[nodiscard]] WaitingLane describe_step(const Operation& op, std::uint32_t step);
-/// Describes an operation whose steps are done, but whose last puts still read their sources.
-[[nodiscard]] WaitingLane describe_last_puts(const Operation& op);
+/// Describes a lane that waits at a step or, after the last step, for its puts, without flags.
+[[nodiscard]] WaitingLane describe_step(const Operation& op, std::size_t step);
 /// Adds a description of a queued call that waits for a credit.
 void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes);
 /// Returns "rank 3: COLLECTIVE a2,a4 epoch 17 step 4: waiting for rank 5 (have 16, want 17)", with
@@ -85,18 +74,12 @@ void describe_gate(const Operation& op, std::vector<WaitingLane>& lanes);
 /// Returns a line about the first lane that waits for a peer's signal, or else about the first
 /// lane. Without lanes, the line states that the rank is in the application.
 [[nodiscard]] std::string status_line(const std::vector<WaitingLane>& lanes, Rank job_rank);
-/// The user's numbers of a call and of the call before it.
-struct CallNumbers {
-    Epoch current = 0;
-    Epoch before = 0;
-};
-[[nodiscard]] CallNumbers numbers_of(const TeamState& team, Epoch epoch);
-/// Returns a text that names the different calls of two ranks.
+/// Names the different calls of two ranks. `before`: the user's number of the previous call.
 [[nodiscard]] std::string disagreement_text(const Inquiry& theirs, const Inquiry& mine,
-                                            const CallNumbers& numbers);
+                                            Epoch number, Epoch before);
 /// Returns a text about different counts of two ranks for the data between them, or an empty text.
 [[nodiscard]] std::string pair_disagreement_text(const Inquiry& theirs, const Inquiry& mine,
-                                                 const CallNumbers& numbers);
+                                                 Epoch number);
 /// Adds to an inquiry the counts that this rank exchanges with `peer`, a team rank.
 void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 /// Returns this rank's description of a call. `job_rank` is this rank.
@@ -107,18 +90,46 @@ void add_pair(Inquiry& inquiry, const BoundProgram& program, Rank peer);
 [[nodiscard]] std::vector<Rank> ranks_that_may_wait(const TeamState& team,
                                                     const BoundProgram* program);
 
-/// Returns the failure of calls of a team that a rank of the job has revoked.
 [[nodiscard]] inline base::Failure revocation(std::uint32_t team, Rank by) {
     return base::fail(Status::peer, "team {} was revoked by rank {}", team, by);
 }
+
+/// Ranks that are known to be dead in a job that continues after deaths.
+struct Deaths {
+    bool survivable = false;              ///< false: a death ends the job
+    std::map<Rank, base::Failure> ranks;  ///< dead ranks, with the failure of calls that need them
+    void add(Rank rank) { ranks[rank] = base::fail(Status::peer, "rank {} has died", rank); }
+    [[nodiscard]] bool contains(Rank rank) const { return ranks.contains(rank); }
+    /// Returns the failure of calls that need the rank, or nullptr if it is not known to be dead.
+    [[nodiscard]] const base::Failure* failure_by(Rank rank) const {
+        if (ranks.empty()) [[likely]]
+            return nullptr;
+        const auto found = ranks.find(rank);
+        return found == ranks.end() ? nullptr : &found->second;
+    }
+    /// Returns the failure of a wait for a rank if the rank has died. It counts even if the wait's
+    /// condition holds: transfers with a dead rank end without data. Waits for teams have none.
+    [[nodiscard]] const base::Failure* death_of(Rank rank) const { return failure_by(rank); }
+    [[nodiscard]] static const base::Failure* death_of(const TeamState*) { return nullptr; }
+    /// Returns the failure of a team if its waits must not go on, or nullptr.
+    [[nodiscard]] const base::Failure* failure_by(const TeamState* team) const {
+        return survivable && team->failed ? &team->failure : nullptr;
+    }
+    void apply(TeamState& team) const {
+        if (ranks.empty()) return;
+        for (const Rank member : team.setup.job_ranks) {
+            const base::Failure* const why = failure_by(member);
+            if (why != nullptr) team.fail(*why);
+        }
+    }
+};
 
 struct WatchdogOptions {
     std::uint64_t inquiry_ns = 1'000'000'000;   ///< wait before the first inquiry, and between two
     std::uint64_t timeout_ns = 30'000'000'000;  ///< 0: never report
     std::uint64_t linger_ns = 0;                ///< time that a wait continues after a peer is lost
     bool abort_on_timeout = false;
-    /// Returns a rank of the job that has died and was not returned before. If empty, deaths end
-    /// the job, and the launcher detects them.
+    /// Returns a rank that has died and was not returned before. If empty, deaths end the job.
     std::function<std::optional<Rank>()> next_death;
     std::function<void(const std::string&)> report;  ///< prints a line for the user; may be empty
     /// Ends the job after a report if abort_on_timeout. If empty, the wait fails instead.
@@ -168,7 +179,6 @@ class Watchdog {
         return idle_polls % kCheckEvery == 0 ||
                status_request().pending.load(std::memory_order_relaxed);
     }
-    /// If a status request is pending, answers it with a line about the lanes.
     template <class Lanes>
     void answer_status_request(Lanes lanes) {
         if (!status_request().pending.exchange(false, std::memory_order_relaxed)) return;
@@ -223,8 +233,7 @@ class Watchdog {
         return true;
     }
 
-    /// Answers status requests, detects failures, reads and sends inquiries, and reports waits.
-    /// Returns false if the wait cannot succeed.
+    /// Makes all checks of a wait. Returns false if the wait cannot succeed.
     template <class Lanes>
     bool check(WaitState& wait_state, const Teams& teams, Lanes lanes,
                Caller caller = Caller::waits) {
@@ -262,8 +271,7 @@ class Watchdog {
         return true;
     }
 
-    /// Returns false if a member has revoked a team. Needed because another inquiry may overwrite
-    /// the member's verdict in the mailbox.
+    /// Returns false if a member has revoked a team: an inquiry may overwrite the member's verdict.
     bool read_revocations(const Teams& teams) {
         for (const auto& team : teams) {
             if (team->failed || team->setup.revoked == 0) continue;
@@ -365,12 +373,13 @@ class Watchdog {
                                       PastCall called) const {
         if (called.program == nullptr) return "";
         Inquiry mine = make_inquiry(team, theirs.epoch, called, job_rank_);
-        const CallNumbers numbers = numbers_of(team, theirs.epoch);
-        if (called.digest != theirs.digest) return disagreement_text(theirs, mine, numbers);
+        const Epoch number = team.number_for_user(theirs.epoch);
+        const Epoch before = team.number_for_user(theirs.epoch - 1);
+        if (called.digest != theirs.digest) return disagreement_text(theirs, mine, number, before);
         const Rank inquirer = member_of(team, theirs.rank);
         if (inquirer < 0) return "";
         add_pair(mine, *called.program, inquirer);
-        return pair_disagreement_text(theirs, mine, numbers);
+        return pair_disagreement_text(theirs, mine, number);
     }
 
     /// Answers an inquiry about a team that has failed on this rank.

@@ -26,11 +26,10 @@ namespace weft::run {
 /// Number of a call in its team, from 0. The creation of the team counts as synchronizing call -1.
 using Epoch = std::int64_t;
 
-/// Counts of completed calls, for ranks that share memory. Each rank stores the number of its
-/// completed calls in a word of its own region; the number lags by at most W / 4 calls. A rank that
-/// is about to reuse a bank reads the words of all ranks. Words that an earlier team left in the
-/// region are ignored, because their ticks precede this team's first tick. A word also has the hash
-/// of the last completed call: if this rank's call of that number differs, the count is ignored.
+/// Counts of completed calls, for ranks that share memory. Each rank stores a count, which lags by
+/// at most W / 4 calls, in a word of its own region, and reads all words before it reuses a bank.
+/// Words of earlier teams have ticks before this team's first tick and are ignored. A word also has
+/// the hash of the last completed call: if this rank's call differs, the count is ignored.
 class Credits {
   public:
     using Word = std::atomic<base::FlagWord>;
@@ -71,8 +70,7 @@ class Credits {
 
     /// Returns the team rank that made the last reach() return false.
     [[nodiscard]] Rank lagging_rank() const { return at_; }
-    /// Returns the number of that rank's last completed call if this rank's call of the same number
-    /// differs, else -1.
+    /// Returns the number of that rank's last completed call if it differs from this rank's, or -1.
     [[nodiscard]] Epoch mismatched_call() const { return mismatched_call_; }
     /// Returns the end of the calls that `rank` has published as complete.
     [[nodiscard]] Epoch count_from(Rank rank) const {
@@ -174,9 +172,7 @@ class Window {
         give_if_due();
     }
 
-    /// Returns true if all numbered calls are complete.
     [[nodiscard]] bool idle() const { return first_incomplete_ == next_; }
-    /// Returns the number of the next call.
     [[nodiscard]] Epoch next() const { return next_; }
     [[nodiscard]] Epoch first_incomplete() const { return first_incomplete_; }
     /// Returns true if the call is complete on this rank. The record of a call that is H or more

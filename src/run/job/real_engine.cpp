@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/job/real_engine.hpp"
 
-#include "run/execute/engine_failures.hpp"
 #include "run/job/engine_progress.hpp"
 
 namespace weft::run {
@@ -47,6 +46,41 @@ void EngineProgress::set_external(void (*function)(void* argument), void* argume
     const Turn::Hold hold = engine_.take_turn();
     external_.set(function, argument);
     if (!closed_) job_.wire->waiter().allow_sleep(function == nullptr);
+}
+
+bool EngineProgress::ended(const Operation& operation) {
+    return engine_.ended(operation);
+}
+
+bool EngineProgress::test(const Operation& operation) {
+    if (engine_.ended(operation)) return true;
+    engine_.poll();
+    if (engine_.ended(operation)) return true;
+    engine_.relax();
+    return false;
+}
+
+void EngineProgress::wait(Operation& operation) {
+    engine_.wait(operation);
+}
+
+bool EngineProgress::wait(Operation& operation, base::Deadline deadline) {
+    // Does not use Engine::await(), which restarts the watchdog's timer. A caller that waits in
+    // short slices would then never be told of a mismatch or an exceeded time limit.
+    while (!test(operation))
+        if (deadline.passed()) return false;
+    return true;
+}
+
+base::Result<void> EngineProgress::finish(Operation& operation) {
+    base::Result<void> outcome;
+    if (operation.state == Operation::State::failed) outcome = operation.failure;
+    engine_.release(operation);
+    return outcome;
+}
+
+void EngineProgress::release(Operation& operation) {
+    engine_.release(operation);
 }
 
 void EngineProgress::start_thread() {

@@ -28,7 +28,7 @@ void records(std::string_view input) {
     const run::Inquiry remote =
         inquiry_of(input.substr(std::min(input.size(), sizeof(run::Inquiry))));
     (void)run::checksum_of(remote);
-    const std::string text = run::disagreement_text(remote, own, {remote.epoch, own.epoch});
+    const std::string text = run::disagreement_text(remote, own, remote.epoch, own.epoch);
     WEFT_CHECK(text.size() < 2000, text.size());
     (void)run::pair_disagreement_text(remote, own, {});
     run::Inquiry verdict = remote;

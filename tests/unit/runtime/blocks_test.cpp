@@ -240,7 +240,7 @@ TEST(PlansWithCounts, ShortMessagesHaveAFusedForm) {
     EXPECT_EQ(both.fused.steps[1].other.move, FusedMove::bulk);
     EXPECT_EQ(both.bulk_receivers, (std::vector<Rank>{2})) << "a cell needs no bulk bank";
     EXPECT_EQ(kinds(bound({0, 9, 0})), (Kinds{FusedKind::copy, FusedKind::end}));
-    EXPECT_TRUE(bound({0, 0, 1'000'000}).fused.empty()) << "a long message is sent in pieces";
+    EXPECT_TRUE(bound({0, 0, 1'000'000}).fused.steps.empty()) << "a long message is sent in pieces";
 }
 
 TEST(PlansWithCounts, OnlyInputWithoutHolesIsRemappedForOneReader) {

@@ -53,7 +53,7 @@ Outputs run_plans(const Plans& plans, Form form) {
         plan.fuse = form != Form::stepped;
         calls.push_back(bind_call(job, team, plan));
         for (run::BoundProgram& program : calls.back().programs) {
-            EXPECT_EQ(program.fused.empty(), form == Form::stepped || program.steps.empty())
+            EXPECT_EQ(program.fused.steps.empty(), form == Form::stepped || program.steps.empty())
                 << program.description;
             if (form == Form::mixed && random.chance(1, 2)) program.fused = {};
         }
