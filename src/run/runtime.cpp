@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/runtime.hpp"
 
+#include <cstring>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/fork_guard.hpp"
 #include "run/job/describe.hpp"
 #include "run/job/real_engine.hpp"
-#include "run/team/survivors.hpp"
 
 namespace weft::run {
 
@@ -26,6 +27,57 @@ bool wants_progress_thread(base::ProgressMode mode, int nodes) {
 TurnKind turn_for(const base::Settings& settings, int nodes) {
     if (settings.threads == base::ThreadLevel::multiple) return TurnKind::divided;
     return wants_progress_thread(settings.progress, nodes) ? TurnKind::shared : TurnKind::own;
+}
+
+/// Returns the members' texts on rank 0, and an empty list on other ranks. Each text is sent as
+/// words: its length in bytes, then the text, padded to the longest one.
+base::Result<std::vector<std::string>> gather_texts(Team& team, const std::string& mine) {
+    const std::uint64_t length = mine.size();
+    const std::uint64_t needed = (length + 2 * sizeof length - 1) / sizeof length;
+    std::uint64_t words = needed;
+    if (const base::Failure* const why =
+            team.run(Call::allreduce(&words, &words, 1, Type::uint64, Op::max), Purpose::observing))
+        return *why;
+    WEFT_TRY(check_longest(words, needed, team.size()));
+    const std::size_t members = team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0;
+    std::vector<std::uint64_t> own(words);
+    own[0] = length;
+    std::memcpy(own.data() + 1, mine.data(), length);
+    std::vector<std::uint64_t> all(words * members);
+    if (const base::Failure* const why = team.run(
+            Call::gather(own.data(), all.data(), words, Type::uint64, 0), Purpose::observing))
+        return *why;
+    std::vector<std::string> texts;
+    for (std::size_t member = 0; member < members; ++member) {
+        const std::uint64_t* const from = all.data() + member * words;
+        const std::uint64_t bytes_max = (words - 1) * sizeof *from;
+        if (*from > bytes_max)
+            return base::fail(Status::peer, "rank {} sent a text of {} bytes, at most {} fit",
+                              member, *from, bytes_max);
+        texts.emplace_back(reinterpret_cast<const char*>(from + 1), *from);
+    }
+    return texts;
+}
+
+/// Compares the clocks of all ranks. Collective.
+base::Result<ClockOffsets> compare_clocks(Team& team) {
+    constexpr std::size_t kRounds = 12;  // the shortest round is used
+    std::vector<ClockRound> rounds(kRounds);
+    for (ClockRound& round : rounds) {
+        std::uint64_t token = 0;
+        round.begin_ns = base::monotonic_ns();
+        if (const base::Failure* const why =
+                team.run(Call::broadcast(&token, 1, Type::uint64, 0), Purpose::observing))
+            return *why;
+        std::uint64_t arrived_ns = base::monotonic_ns();
+        round.arrived_ns.resize(team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0);
+        if (const base::Failure* const why =
+                team.run(Call::gather(&arrived_ns, round.arrived_ns.data(), 1, Type::uint64, 0),
+                         Purpose::observing))
+            return *why;
+        round.end_ns = base::monotonic_ns();
+    }
+    return offsets_of(rounds);
 }
 
 }  // namespace
@@ -56,7 +108,11 @@ base::Result<std::unique_ptr<Runtime>> Runtime::create(const char* const* enviro
 }
 
 base::Result<void> Runtime::begin_reports() {
-    return reports_.begin(exchange_of(world()));
+    if (settings_.trace.empty()) return {};
+    auto clocks = compare_clocks(world());
+    if (!clocks) return clocks.failure().within("WEFT_TRACE");
+    clocks_ = *std::move(clocks);
+    return {};
 }
 
 Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
@@ -67,7 +123,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
       kernels_(kernels),
       job_(std::move(job)),
       log_(settings_, job_.bootstrap->rank()),
-      reports_(settings_, log_, job_.bootstrap->size()),
+      recorder_(recorder_for(settings_, job_.bootstrap->size())),
       engine_(std::make_unique<RealEngine>(*job_.wire, job_.bootstrap->rank(), engine_options())),
       onesided_(std::make_unique<RealOneSided>(*job_.wire, *engine_, layout_.onesided,
                                                job_.bootstrap->rank())),
@@ -80,7 +136,7 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
                 .layout = layout_,
                 .measured = measured_,
                 .kernels = kernels_,
-                .recorder = reports_.recorder(),
+                .recorder = recorder(),
                 .engine = *engine_,
                 .onesided = *onesided_,
                 .progress = progress_},
@@ -91,7 +147,6 @@ Runtime::Runtime(base::Settings settings, MeasuredFiles measured, Job job,
                  const Turn::Hold hold = engine_->take_turn();
                  onesided_->streams().close_of(team.serial());
              }),
-      calls_(*engine_),
       memory_{services_,
               messages_,
               setup_,
@@ -120,7 +175,7 @@ EngineOptions Runtime::engine_options() {
                          .status_request = &report.status_request(),
                          .answer = [&report](const std::string& line) { report.answer(line); }},
             .turn = turn_for(settings_, job_.nodes),
-            .recorder = reports_.recorder()};
+            .recorder = recorder()};
 }
 
 /// Destroys the wire before the engine: closing the network still writes to its operations.
@@ -142,18 +197,14 @@ void Runtime::abort(int status) {
 }
 
 base::Result<void> Runtime::write_reports() {
-    return reports_.write(exchange_of(world()), engine_->mapped_bytes(),
-                          memory_counts(engine_->mapped_bytes(), job_.wire->memory().direct()),
-                          {.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}});
-}
-
-/// Drives the engine while ongoing() returns true.
-template <class Ongoing>
-void Runtime::poll_while(Ongoing ongoing) {
-    for (unsigned idle_polls = 0; ongoing(); ++idle_polls) {
-        engine_->poll();
-        job_.wire->relax(idle_polls);
-    }
+    if (!recorder_) return {};
+    TraceContext context{.nodes = job_.node_of_rank, .hosts = job_.hosts, .clocks = {}};
+    if (clocks_) context.clocks = {*clocks_, WEFT_TRY(compare_clocks(world()))};
+    const auto memory = memory_counts(engine_->mapped_bytes(), job_.wire->memory().direct());
+    const auto packed =
+        WEFT_TRY(gather_texts(world(), packed_report(*recorder_, engine_->mapped_bytes(), memory)));
+    if (world().rank() != 0) return {};
+    return run::write_reports(packed, memory, context, settings_, log_);
 }
 
 /// Makes the last exchanges of a job in which no rank has died. Returns when all have entered.
@@ -162,10 +213,15 @@ base::Result<void> Runtime::meet_all() {
     if (const base::Failure* const why = world().run(Call::barrier(), Purpose::finalize))
         return *why;
     job_.sigterm_report->set_stage("finalize: waiting for all ranks to call finalize");
-    poll_while([&] { return job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr; });
+    const auto poll = [&](unsigned idle_polls) {
+        engine_->poll();
+        job_.wire->relax(idle_polls);
+    };
+    for (unsigned i = 0; job_.wire->in_flight() != 0 && job_.wire->failure() == nullptr; ++i)
+        poll(i);
     // Peers may need this rank's progress until they have also reached this fence.
     WEFT_TRY(job_.bootstrap->start_fence());
-    poll_while([&] { return !job_.bootstrap->fence_ended(); });
+    for (unsigned i = 0; !job_.bootstrap->fence_ended(); ++i) poll(i);
     return {};
 }
 

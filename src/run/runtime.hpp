@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "base/environment.hpp"
 #include "base/log.hpp"
@@ -40,15 +41,12 @@ class Runtime {
     /// Prepares the reports of WEFT_TRACE. Collective.
     base::Result<void> begin_reports();
     ~Runtime();
-
     [[nodiscard]] const base::Settings& settings() const { return settings_; }
     [[nodiscard]] const Job& job() const { return job_; }
     [[nodiscard]] const SegmentLayout& layout() const { return layout_; }
     [[nodiscard]] const ReduceTable& kernels() const { return kernels_; }
-
     [[nodiscard]] Team& world() { return teams_.world(); }
     [[nodiscard]] Teams& teams() { return teams_; }
-    [[nodiscard]] StartedCalls& calls() { return calls_; }
     [[nodiscard]] SymmetricHeap& heap() { return heap_; }
     [[nodiscard]] RegisteredMemory& registered() { return registered_; }
     /// Returns the one-sided calls of a team. `stream`: of a context; nullptr: the team's own.
@@ -57,8 +55,6 @@ class Runtime {
     }
     [[nodiscard]] ActiveMessages& messages() { return messages_; }
     [[nodiscard]] EngineProgress& progress() { return progress_; }
-
-    /// Returns the number of network writes that this rank has made.
     [[nodiscard]] std::uint64_t network_writes() const;
     /// Ends the job on all ranks, with this exit status.
     [[noreturn]] void abort(int status);
@@ -68,11 +64,10 @@ class Runtime {
   private:
     Runtime(base::Settings settings, MeasuredFiles measured, Job job, const ReduceTable& kernels);
     [[nodiscard]] EngineOptions engine_options();
+    [[nodiscard]] Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
     [[nodiscard]] base::Result<void> write_reports();
     [[nodiscard]] base::Result<void> meet_all();
     [[nodiscard]] base::Result<void> meet_survivors();
-    template <class Ongoing>
-    void poll_while(Ongoing ongoing);
 
     base::Settings settings_;
     MeasuredFiles measured_;
@@ -80,7 +75,8 @@ class Runtime {
     ReduceTable kernels_;
     Job job_;
     base::Log log_;
-    Reports reports_;
+    std::optional<Recorder> recorder_;    ///< empty: no reports
+    std::optional<ClockOffsets> clocks_;  ///< offsets at start-up; empty: no trace
     std::unique_ptr<RealEngine> engine_;
     std::unique_ptr<RealOneSided> onesided_;
     EngineProgress progress_;
@@ -88,7 +84,6 @@ class Runtime {
     SetupLock setup_;
     TeamServices services_;
     Teams teams_;
-    StartedCalls calls_;
     MemoryServices memory_;
     SymmetricHeap heap_;
     RegisteredMemory registered_;

@@ -7,7 +7,9 @@
 // Holds    Without a recorder, a repeated call executes no instruction for recording.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -15,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/reach.hpp"
 #include "base/region.hpp"
 #include "weft/types.hpp"
@@ -51,6 +54,9 @@ struct RecordedEvent {
     bool far = false;  ///< the peer is on another node
 };
 static_assert(sizeof(RecordedEvent) == 48);
+[[nodiscard]] inline bool is_call(const RecordedEvent& event) {
+    return event.kind == EventKind::call || event.kind == EventKind::started;
+}
 
 /// Returns a hash of a flag's owner, offset in the owner's segment, and value. Never 0.
 [[nodiscard]] inline std::uint64_t key_of(Rank owner, std::uint64_t offset, base::FlagWord flag) {
@@ -61,10 +67,9 @@ static_assert(sizeof(RecordedEvent) == 48);
     return key | 1;
 }
 
-/// Memory of local peers that this rank accessed, and buffers that it exposed. Index of all arrays:
-/// base::AccessMethod.
+/// Memory of local peers that this rank accessed, and buffers that it exposed.
 struct MappedBytes {
-    using ByMethod = std::array<std::uint64_t, base::kAccessMethods>;
+    using ByMethod = std::array<std::uint64_t, base::kAccessMethods>;  // index: AccessMethod
     ByMethod read{};     ///< bytes of local peers that this rank read
     ByMethod written{};  ///< bytes of local peers that this rank wrote
     ByMethod buffers{};  ///< number of exposed buffers
@@ -94,7 +99,6 @@ struct CallSums {
 
 class Recorder {
   public:
-    /// State of a call between begin() and end().
     struct Open {
         std::uint64_t begun_ns = 0;
         std::uint32_t number = 0;  ///< number of the call on this rank
@@ -104,26 +108,67 @@ class Recorder {
     };
 
     /// `events_max` limits the number of events that are kept. 0: only sums are kept.
-    Recorder(Rank ranks, std::size_t events_max);
-
-    [[nodiscard]] Open begin(const RecordedCall& call, bool blocking);
-    void end(const Open& call, std::uint32_t team, std::int64_t epoch);
-    /// Records a step of a call and sets `event.call`.
-    void add(const Open& call, RecordedEvent event);
+    Recorder(Rank ranks, std::size_t events_max)
+        : events_max_(events_max), waited_ns_(static_cast<std::size_t>(ranks)) {
+        ring_.reserve(events_max);
+    }
+    [[nodiscard]] Open begin(const RecordedCall& call, bool blocking) {
+        const auto [kind, name] = known(call);
+        return {base::monotonic_ns(), calls_++, kind, name, blocking};
+    }
+    void end(const Open& call, std::uint32_t team, std::int64_t epoch) {
+        const std::uint64_t end_ns = base::monotonic_ns();
+        CallSums& sums = sums_[call.kind];
+        ++sums.calls;
+        sums.time_ns += end_ns - call.begun_ns;
+        keep({.begin_ns = call.begun_ns,
+              .end_ns = end_ns,
+              .bytes = static_cast<std::uint64_t>(epoch),
+              .call = call.number,
+              .step = call.name,
+              .lane = static_cast<std::uint16_t>(team),
+              .kind = call.blocking ? EventKind::call : EventKind::started});
+    }
+    void add(const Open& call, RecordedEvent event) {
+        event.call = call.number;
+        CallSums& sums = sums_[call.kind];
+        const std::uint64_t took_ns = event.end_ns - event.begin_ns;
+        switch (event.kind) {
+            case EventKind::wait:
+                sums.waited_ns += took_ns;
+                if (event.peer >= 0) waited_ns_[event.peer] += took_ns;
+                break;
+            case EventKind::flush:
+                sums.waited_ns += took_ns;
+                flushed_ns_ += took_ns;
+                break;
+            case EventKind::put:
+            case EventKind::publish:
+                (event.far ? sums.far_bytes : sums.put_bytes) += event.bytes;
+                break;
+            default:
+                break;
+        }
+        keep(event);
+    }
 
     /// Forgets the addresses of programs, which may have been freed.
     void forget_programs() { known_.clear(); }
 
     [[nodiscard]] const std::vector<CallSums>& sums() const { return sums_; }
-    /// Returns the time of waits for each rank of the job.
     [[nodiscard]] const std::vector<std::uint64_t>& waited_ns() const { return waited_ns_; }
     /// Returns the time of flushes, which wait for no particular rank.
     [[nodiscard]] std::uint64_t flushed_ns() const { return flushed_ns_; }
     /// Returns the kept events in the order of their ends.
-    [[nodiscard]] std::vector<RecordedEvent> events() const;
+    [[nodiscard]] std::vector<RecordedEvent> events() const {
+        std::vector<RecordedEvent> ordered = ring_;
+        if (kept_ > ring_.size())
+            std::ranges::rotate(ordered,
+                                ordered.begin() + static_cast<std::ptrdiff_t>(kept_ % events_max_));
+        return ordered;
+    }
     /// Returns the number of older events that were dropped.
     [[nodiscard]] std::uint64_t lost() const { return kept_ - ring_.size(); }
-    /// Returns the names of calls for the trace.
     [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
   private:
@@ -135,10 +180,38 @@ class Recorder {
     /// Largest number of names(). Further kinds of calls are named by their collective.
     static constexpr std::size_t kNames = 4096;
 
-    void keep(const RecordedEvent& event);
-    KindAndName known(const RecordedCall& call);
-    std::uint32_t kind_of(const RecordedCall& call);
-    std::uint32_t name_of(const RecordedCall& call);
+    void keep(const RecordedEvent& event) {
+        if (events_max_ == 0) return;
+        if (ring_.size() < events_max_)
+            ring_.push_back(event);
+        else
+            ring_[kept_ % events_max_] = event;
+        ++kept_;
+    }
+    KindAndName known(const RecordedCall& call) {
+        const auto [at, is_new] = known_.try_emplace(call.program);
+        if (is_new) at->second = {kind_of(call), name_of(call)};
+        return at->second;
+    }
+    std::uint32_t kind_of(const RecordedCall& call) {
+        const std::uint64_t bytes_class = call.bytes == 0 ? 0 : std::bit_floor(call.bytes);
+        const auto found = std::ranges::find_if(sums_, [&](const CallSums& sums) {
+            return sums.collective == call.collective && sums.algorithm == call.algorithm &&
+                   sums.bytes_class == bytes_class;
+        });
+        const auto number = static_cast<std::uint32_t>(found - sums_.begin());
+        if (found == sums_.end())
+            sums_.push_back(
+                {std::string(call.collective), std::string(call.algorithm), bytes_class});
+        return number;
+    }
+    std::uint32_t name_of(const RecordedCall& call) {
+        const std::string name(names_.size() < kNames ? call.description : call.collective);
+        const auto [at, is_new] =
+            numbers_of_names_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+        if (is_new) names_.push_back(name);
+        return at->second;
+    }
 
     std::size_t events_max_;
     std::vector<RecordedEvent> ring_;

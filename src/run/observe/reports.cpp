@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -36,8 +38,7 @@ void add(CallSums& sums, const CallSums& more) {
     sums.far_bytes += more.far_bytes;
 }
 
-/// Adds rows as lines with aligned columns: the first `left` columns to the left, others to the
-/// right.
+/// Adds rows as lines with aligned columns: the first `left` to the left, others to the right.
 void add_aligned(std::vector<std::string>& lines, const std::vector<Row>& rows, std::size_t left) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const Row& row : rows)
@@ -59,7 +60,6 @@ std::string milliseconds(std::uint64_t ns) {
     return fmt::format("{:.2f}", static_cast<double>(ns) * 1e-6);
 }
 
-/// Returns this rank's row of the table of ranks, without the rank itself.
 std::string cells_of(const Recorder& recorder, const MappedBytes& moved) {
     CallSums sums;
     for (const CallSums& of_kind : recorder.sums()) add(sums, of_kind);
@@ -96,12 +96,12 @@ void add_kinds(std::vector<std::string>& lines, const std::map<CallKind, KindSum
     add_aligned(lines, rows, 3);
 }
 
-void add_ranks(std::vector<std::string>& lines, const std::vector<Row>& ranks) {
+void add_ranks(std::vector<std::string>& lines, std::span<const RankReport> ranks) {
     std::vector<Row> rows{{"rank", "calls", "in_calls_ms", "waited_ms", "most_for_rank",
                            "for_it_ms", "own_puts_ms", "put", "in_place", "by_kernel", "far"}};
-    for (const Row& cells : ranks) {
+    for (const RankReport& rank : ranks) {
         rows.push_back({std::to_string(rows.size() - 1)});
-        rows.back().insert(rows.back().end(), cells.begin(), cells.end());
+        rows.back().insert(rows.back().end(), rank.cells.begin(), rank.cells.end());
         rows.back().resize(rows.front().size());
     }
     lines.push_back(
@@ -110,63 +110,32 @@ void add_ranks(std::vector<std::string>& lines, const std::vector<Row>& ranks) {
     add_aligned(lines, rows, 0);
 }
 
-void add_memory(std::vector<std::string>& lines, const std::vector<std::string>& ranks,
+void add_memory(std::vector<std::string>& lines, std::span<const RankReport> ranks,
                 std::span<const MemoryCount> columns) {
     std::vector<Row> rows{{""}, {"rank"}};
     for (const MemoryCount& column : columns)
         for (const std::size_t line : {0, 1}) rows[line].emplace_back(column.head[line]);
     std::vector<std::uint64_t> sums(columns.size());
-    for (const std::string& counts : ranks) {
-        std::istringstream text(counts);
-        rows.push_back({std::to_string(rows.size() - 2)});
-        for (std::uint64_t& sum : sums) {
-            std::uint64_t count = 0;
-            text >> count;
-            sum += count;
-            rows.back().push_back(std::to_string(count));
-        }
+    const auto add_row = [&](std::string head, const std::vector<std::uint64_t>& counts) {
+        Row& row = rows.emplace_back(Row{std::move(head)});
+        for (const std::uint64_t count : counts) row.push_back(std::to_string(count));
+        row.resize(rows.front().size());
+    };
+    for (const RankReport& rank : ranks) {
+        add_row(std::to_string(rows.size() - 2), rank.memory);
+        std::ranges::transform(sums, rank.memory, sums.begin(), std::plus());
     }
-    rows.push_back({"all"});
-    for (const std::uint64_t sum : sums) rows.back().push_back(std::to_string(sum));
+    add_row("all", sums);
     lines.push_back("memory of local peers: bytes read and written, buffers exposed");
     add_aligned(lines, rows, 0);
 }
 
-}  // namespace
-
-std::string packed_counts(const Recorder& recorder, const MappedBytes& moved,
-                          std::span<const MemoryCount> memory) {
-    std::string text = cells_of(recorder, moved) + "\n";
-    for (const MemoryCount& column : memory) text += fmt::format("{} ", column.count);
-    text += "\n";
-    for (const CallSums& sums : recorder.sums()) {
-        if (sums.calls == 0) continue;
-        text += fmt::format("{} {} {} {} {} {}\t{}\t{}\n", sums.bytes_class, sums.calls,
-                            sums.time_ns, sums.waited_ns, sums.put_bytes, sums.far_bytes,
-                            sums.collective, sums.algorithm);
-    }
-    return text;
-}
-
-std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
+std::vector<std::string> tables_of(std::span<const RankReport> ranks,
                                    std::span<const MemoryCount> memory) {
     std::map<CallKind, KindSums> kinds;
-    std::vector<Row> cells;
-    std::vector<std::string> counts;
-    for (const std::string& text : ranks) {
-        std::istringstream lines(text);
-        std::string first;
-        std::getline(lines, first);
-        std::istringstream words(first);
-        cells.emplace_back(std::istream_iterator<std::string>(words),
-                           std::istream_iterator<std::string>());
-        std::getline(lines, counts.emplace_back());
-        CallSums line;
-        while (lines >> line.bytes_class >> line.calls >> line.time_ns >> line.waited_ns >>
-               line.put_bytes >> line.far_bytes) {
-            lines.ignore();  // the tab character
-            std::getline(lines, line.collective, '\t');
-            std::getline(lines, line.algorithm);
+    for (const RankReport& rank : ranks) {
+        for (const CallSums& line : rank.sums) {
+            if (line.calls == 0) continue;
             KindSums& sums = kinds[{line.collective, line.bytes_class, line.algorithm}];
             ++sums.ranks;
             sums.calls_most = std::max(sums.calls_most, line.calls);
@@ -175,48 +144,109 @@ std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
     }
     std::vector<std::string> tables;
     add_kinds(tables, kinds);
-    add_ranks(tables, cells);
-    add_memory(tables, counts, memory);
+    add_ranks(tables, ranks);
+    add_memory(tables, ranks, memory);
     return tables;
 }
 
-Reports::Reports(const base::Settings& settings, const base::Log& log, Rank ranks)
-    : settings_(settings), log_(log) {
-    if (!settings.stats && settings.trace.empty()) return;
-    const std::uint64_t events =
-        std::min(settings.trace_events, kTraceEventsOfJob / static_cast<std::uint64_t>(ranks));
-    recorder_.emplace(ranks, settings.trace.empty() ? 0 : events);
+/// Returns true if an event that another rank sent has valid values.
+bool is_valid(const RecordedEvent& event, const RankReport& report) {
+    const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
+    return static_cast<std::size_t>(event.kind) < kEventKinds && far <= 1 &&
+           (!is_call(event) || event.step < report.names.size());
 }
 
-base::Result<void> Reports::begin(const JobExchange& job) {
-    if (settings_.trace.empty()) return {};
-    auto clocks = compare_clocks(job.gather_arrivals);
-    if (!clocks) return clocks.failure().within("WEFT_TRACE");
-    clocks_ = *std::move(clocks);
+}  // namespace
+
+/// The format: lines of words, a line for each of the sums and names, and the bytes of the events.
+std::string packed_report(const Recorder& recorder, const MappedBytes& moved,
+                          std::span<const MemoryCount> memory) {
+    std::string text = cells_of(recorder, moved) + "\n";
+    for (const MemoryCount& column : memory) text += fmt::format("{} ", column.count);
+    const std::vector<RecordedEvent> events = recorder.events();
+    text += fmt::format("\n{} {} {} {}\n", recorder.sums().size(), recorder.names().size(),
+                        events.size(), recorder.lost());
+    for (const CallSums& sums : recorder.sums())
+        text += fmt::format("{} {} {} {} {} {}\t{}\t{}\n", sums.bytes_class, sums.calls,
+                            sums.time_ns, sums.waited_ns, sums.put_bytes, sums.far_bytes,
+                            sums.collective, sums.algorithm);
+    for (const std::string& name : recorder.names()) text += name + "\n";
+    return text.append(reinterpret_cast<const char*>(events.data()),
+                       events.size() * sizeof(RecordedEvent));
+}
+
+std::optional<RankReport> unpacked_report(const std::string& packed) {
+    std::istringstream text(packed);
+    const auto words_of_line = [&]<class Word>(std::vector<Word>& words) {
+        std::string line;
+        std::getline(text, line);
+        std::istringstream in(line);
+        words.assign(std::istream_iterator<Word>(in), std::istream_iterator<Word>());
+    };
+    RankReport report;
+    words_of_line(report.cells);
+    words_of_line(report.memory);
+    std::vector<std::uint64_t> counts;  // of sums, names, kept events and dropped events
+    words_of_line(counts);
+    if (!text || counts.size() != 4) return std::nullopt;
+    for (std::uint64_t i = 0; i < counts[0] && text; ++i) {
+        CallSums& sums = report.sums.emplace_back();
+        text >> sums.bytes_class >> sums.calls >> sums.time_ns >> sums.waited_ns >>
+            sums.put_bytes >> sums.far_bytes;
+        text.ignore();  // the tab character
+        std::getline(text, sums.collective, '\t');
+        std::getline(text, sums.algorithm);
+    }
+    for (std::uint64_t i = 0; i < counts[1] && text; ++i)
+        std::getline(text, report.names.emplace_back());
+    if (!text || text.eof()) return std::nullopt;
+    const std::size_t bytes = packed.size() - static_cast<std::size_t>(text.tellg());
+    if (bytes % sizeof(RecordedEvent) != 0 || bytes / sizeof(RecordedEvent) != counts[2])
+        return std::nullopt;
+    report.lost = counts[3];
+    report.events.resize(counts[2]);
+    if (bytes != 0) std::memcpy(report.events.data(), packed.data() + packed.size() - bytes, bytes);
+    const bool valid = std::ranges::all_of(
+        report.events, [&](const RecordedEvent& event) { return is_valid(event, report); });
+    return valid ? std::optional(std::move(report)) : std::nullopt;
+}
+
+base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks) {
+    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // 4 GiB on rank 0 for all texts
+    if (words < mine)
+        return base::fail(Status::peer,
+                          "the longest text of a rank has {} words, this rank's has {}", words,
+                          mine);
+    if (words > kWordsMax / static_cast<std::uint64_t>(ranks))
+        return base::fail(
+            Status::peer,
+            "a rank has a text of {} words, expected at most {} from each of {} ranks", words,
+            kWordsMax / static_cast<std::uint64_t>(ranks), ranks);
     return {};
 }
 
-base::Result<void> Reports::write(const JobExchange& job, const MappedBytes& moved,
-                                  std::span<const MemoryCount> memory, TraceContext context) {
-    if (settings_.stats) WEFT_TRY(print_tables(job, moved, memory));
-    return clocks_ ? write_trace(job, std::move(context)) : base::Result<void>();
+std::optional<Recorder> recorder_for(const base::Settings& settings, Rank ranks) {
+    if (settings.trace.empty())
+        return settings.stats ? std::optional(Recorder(ranks, 0)) : std::nullopt;
+    return Recorder(ranks, std::min(settings.trace_events,
+                                    kTraceEventsOfJob / static_cast<std::uint64_t>(ranks)));
 }
 
-base::Result<void> Reports::print_tables(const JobExchange& job, const MappedBytes& moved,
-                                         std::span<const MemoryCount> memory) {
-    const auto counts = WEFT_TRY(job.gather_texts(packed_counts(*recorder_, moved, memory)));
-    if (job.rank != 0) return {};
-    for (const std::string& line : tables_of(counts, memory)) base::write_line("weft: " + line);
-    return {};
-}
-
-base::Result<void> Reports::write_trace(const JobExchange& job, TraceContext context) {
-    auto clocks = WEFT_TRY(compare_clocks(job.gather_arrivals));
-    context.clocks = {*clocks_, clocks};
-    const auto traces = WEFT_TRY(job.gather_texts(packed_trace(*recorder_)));
-    if (job.rank != 0) return {};
-    const auto written = run::write_trace(settings_.trace, traces, context);
-    log_.warn(written.ok() ? *written : written.failure().text);
+base::Result<void> write_reports(const std::vector<std::string>& packed,
+                                 std::span<const MemoryCount> memory, const TraceContext& context,
+                                 const base::Settings& settings, const base::Log& log) {
+    std::vector<RankReport> ranks;
+    for (const std::string& text : packed) {
+        auto report = unpacked_report(text);
+        if (!report)
+            return base::fail(Status::peer, "rank {} sent an invalid report", ranks.size());
+        ranks.push_back(*std::move(report));
+    }
+    if (settings.stats)
+        for (const std::string& line : tables_of(ranks, memory)) base::write_line("weft: " + line);
+    if (context.clocks.front().ahead_ns.empty()) return {};  // no trace
+    const auto written = write_trace(settings.trace, std::move(ranks), context);
+    log.warn(written.ok() ? *written : written.failure().text);
     return {};
 }
 

@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,18 +30,26 @@ struct MemoryCount {
     std::uint64_t count = 0;
 };
 
-/// Returns this rank's counts as a text for tables_of().
-[[nodiscard]] std::string packed_counts(const Recorder& recorder, const MappedBytes& moved,
+struct RankReport {
+    std::vector<std::string> cells;     ///< the rank's row in the table of ranks
+    std::vector<std::uint64_t> memory;  ///< by MemoryCount
+    std::vector<CallSums> sums;
+    std::vector<std::string> names;     ///< Recorder::names()
+    std::vector<RecordedEvent> events;  ///< in the order of their ends
+    std::uint64_t lost = 0;             ///< number of events that the recorder dropped
+};
+/// Returns this rank's report as bytes, which unpacked_report() reads.
+[[nodiscard]] std::string packed_report(const Recorder& recorder, const MappedBytes& moved,
                                         std::span<const MemoryCount> memory);
-/// Returns the tables. `ranks` has packed_counts() of each rank, `memory` the headings.
-[[nodiscard]] std::vector<std::string> tables_of(const std::vector<std::string>& ranks,
-                                                 std::span<const MemoryCount> memory);
+/// Returns nothing if the bytes are invalid.
+[[nodiscard]] std::optional<RankReport> unpacked_report(const std::string& packed);
+
+/// Fails if the longest text of a rank, of `words` words, is shorter than this rank's text, or if
+/// texts of that length from all ranks exceed 4 GiB.
+[[nodiscard]] base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks);
 
 /// Largest number of events of all ranks together: rank 0 holds them in memory.
 inline constexpr std::uint64_t kTraceEventsOfJob = std::uint64_t{1} << 21;
-
-/// Returns the recorded events of a rank as bytes for write_trace().
-[[nodiscard]] std::string packed_trace(const Recorder& recorder);
 
 /// Offsets between the clocks of a job's ranks. Rank 0 reads its clock, broadcasts a token, and
 /// gathers the times when the token arrived, by each rank's clock. The token arrived between the
@@ -62,59 +69,27 @@ struct ClockRound {
 };
 /// Computes the offsets from the shortest round.
 [[nodiscard]] ClockOffsets offsets_of(const std::vector<ClockRound>& rounds);
-/// Returns the offset of a rank's clock at time_ns of this clock, interpolated between `first` and
-/// `last`.
+/// Returns the offset of a rank's clock at time_ns of this clock, interpolated.
 [[nodiscard]] std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last,
                                     std::size_t rank, std::uint64_t time_ns);
 
-/// Broadcasts a token. Returns its arrival by each rank's clock, on rank 0 only. Collective.
-using GatherArrivals = std::function<base::Result<std::vector<std::uint64_t>>()>;
-
-/// Compares the clocks of all ranks. Collective.
-[[nodiscard]] base::Result<ClockOffsets> compare_clocks(const GatherArrivals& gather_arrivals);
-
-/// Facts about the job for its trace.
 struct TraceContext {
     std::vector<int> nodes;              ///< number of each rank's node
     int hosts = 1;                       ///< number of hosts, each with its own clock
     std::array<ClockOffsets, 2> clocks;  ///< before and after the traced calls
 };
-/// Writes the trace to a new file in a folder, which is created if missing. `ranks` has
-/// packed_trace() of each rank. Returns a line for the user with the path.
+/// Writes the trace to a new file in a folder, which may be missing. Returns a line with its path.
 [[nodiscard]] base::Result<std::string> write_trace(const std::string& folder,
-                                                    const std::vector<std::string>& ranks,
+                                                    std::vector<RankReport> ranks,
                                                     const TraceContext& context);
 
-/// Collective functions of the job, by which ranks exchange data for reports.
-struct JobExchange {
-    Rank rank = 0;
-    /// Returns the texts of all ranks on rank 0, and an empty list on other ranks.
-    std::function<base::Result<std::vector<std::string>>(const std::string& mine)> gather_texts;
-    GatherArrivals gather_arrivals;
-};
-
-class Reports {
-  public:
-    Reports(const base::Settings& settings, const base::Log& log, Rank ranks);
-
-    /// Returns the recorder of this rank's calls, or nullptr without reports.
-    [[nodiscard]] Recorder* recorder() { return recorder_ ? &*recorder_ : nullptr; }
-    /// Compares the clocks if a trace is requested. Collective.
-    [[nodiscard]] base::Result<void> begin(const JobExchange& job);
-    /// Writes the reports. The caller need not set `context.clocks`. Collective.
-    [[nodiscard]] base::Result<void> write(const JobExchange& job, const MappedBytes& moved,
-                                           std::span<const MemoryCount> memory,
-                                           TraceContext context);
-
-  private:
-    [[nodiscard]] base::Result<void> print_tables(const JobExchange& job, const MappedBytes& moved,
-                                                  std::span<const MemoryCount> memory);
-    [[nodiscard]] base::Result<void> write_trace(const JobExchange& job, TraceContext context);
-
-    const base::Settings& settings_;
-    const base::Log& log_;
-    std::optional<Recorder> recorder_;    ///< empty: no reports
-    std::optional<ClockOffsets> clocks_;  ///< offsets at start-up; empty: no trace
-};
+/// Returns a recorder for this rank's calls if a report needs one.
+[[nodiscard]] std::optional<Recorder> recorder_for(const base::Settings& settings, Rank ranks);
+/// Prints the tables and writes the trace. `packed`: packed_report() of each rank.
+[[nodiscard]] base::Result<void> write_reports(const std::vector<std::string>& packed,
+                                               std::span<const MemoryCount> memory,
+                                               const TraceContext& context,
+                                               const base::Settings& settings,
+                                               const base::Log& log);
 
 }  // namespace weft::run

@@ -9,10 +9,8 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <optional>
 #include <unordered_map>
 
-#include "base/clock.hpp"
 #include "base/trace_events.hpp"
 #include "run/observe/reports.hpp"
 
@@ -20,82 +18,12 @@ namespace weft::run {
 
 namespace {
 
-constexpr int kClockRounds = 12;  // the shortest round is used
-
-/// Index: EventKind.
 constexpr std::array<std::string_view, kEventKinds> kEventNames{
     "call",    "started", "stage", "put",    "signal", "expose",
     "publish", "wait",    "flush", "reduce", "copy"};
 
-struct RankTrace {
-    std::vector<std::string> names;
-    std::vector<RecordedEvent> events;  ///< in order of begin; of equal begins, the longest first
-    std::uint64_t lost = 0;             ///< number of events that the recorder dropped
-};
-
-bool is_call(const RecordedEvent& event) {
-    return event.kind == EventKind::call || event.kind == EventKind::started;
-}
-bool raises(const RecordedEvent& event) {
-    return event.kind >= EventKind::put && event.kind <= EventKind::publish;
-}
-
-// ---- packing -----------------------------------------------------------------------------------
-
-/// Header of packed_trace(): the numbers of names and events, and RankTrace::lost.
-struct Header {
-    std::uint64_t names = 0;
-    std::uint64_t events = 0;
-    std::uint64_t lost = 0;
-};
-
-template <class T>
-void append(std::string& text, const T* from, std::size_t count) {
-    text.append(reinterpret_cast<const char*>(from), count * sizeof(T));
-}
-
-/// Removes `count` values from the front of a text. Returns false if the text is too short.
-template <class T>
-[[nodiscard]] bool take(std::string_view& text, T* to, std::uint64_t count) {
-    if (count > text.size() / sizeof(T)) return false;
-    const std::size_t bytes = count * sizeof(T);
-    if (bytes != 0) std::memcpy(static_cast<void*>(to), text.data(), bytes);
-    text.remove_prefix(bytes);
-    return true;
-}
-
-/// Returns true if an event that another rank sent has valid values.
-bool is_valid(const RecordedEvent& event, const RankTrace& trace) {
-    const auto far = *reinterpret_cast<const unsigned char*>(&event.far);
-    return static_cast<std::size_t>(event.kind) < kEventKinds && far <= 1 &&
-           (!is_call(event) || event.step < trace.names.size());
-}
-
-/// Inverts packed_trace(). Returns nothing if the text is invalid.
-std::optional<RankTrace> unpacked(std::string_view text) {
-    Header header;
-    if (!take(text, &header, 1)) return std::nullopt;
-    RankTrace trace;
-    trace.lost = header.lost;
-    for (std::uint64_t i = 0; i < header.names; ++i) {
-        std::uint64_t length = 0;
-        if (!take(text, &length, 1) || length > text.size()) return std::nullopt;
-        trace.names.emplace_back(text.substr(0, length));
-        text.remove_prefix(length);
-    }
-    if (header.events != text.size() / sizeof(RecordedEvent)) return std::nullopt;
-    trace.events.resize(header.events);
-    if (!take(text, trace.events.data(), header.events)) return std::nullopt;
-    const bool valid = std::ranges::all_of(
-        trace.events, [&](const RecordedEvent& event) { return is_valid(event, trace); });
-    if (!valid) return std::nullopt;
-    return trace;
-}
-
-// ---- layout ------------------------------------------------------------------------------------
-
 /// Converts times to rank 0's clock, and sorts events: viewers need outer events first.
-void convert_and_sort(RankTrace& trace, std::size_t rank, const TraceContext& context) {
+void convert_and_sort(RankReport& trace, std::size_t rank, const TraceContext& context) {
     if (context.hosts > 1) {
         for (RecordedEvent& event : trace.events) {
             const std::int64_t ahead =
@@ -113,7 +41,7 @@ void convert_and_sort(RankTrace& trace, std::size_t rank, const TraceContext& co
 /// gets a thread that no other call uses at that time.
 class TraceThreads {
   public:
-    explicit TraceThreads(const RankTrace& trace) {
+    explicit TraceThreads(const RankReport& trace) {
         std::unordered_map<std::uint32_t, std::uint32_t> lanes;
         for (const RecordedEvent& event : trace.events)
             if (!is_call(event)) {
@@ -142,7 +70,6 @@ class TraceThreads {
                    ? 0
                    : found->second[step.lane];
     }
-    /// Returns the number of threads, without thread 0.
     [[nodiscard]] int count() const { return count_; }
 
   private:
@@ -150,7 +77,6 @@ class TraceThreads {
     int count_ = 0;
 };
 
-/// Start or end of an arrow.
 struct Point {
     base::Track track;
     std::uint64_t ns = 0;
@@ -188,7 +114,7 @@ class TimelineWriter {
   public:
     TimelineWriter(base::TraceEvents& out, std::uint64_t zero_ns) : out_(out), zero_ns_(zero_ns) {}
 
-    void add_rank(int rank, int node, const RankTrace& trace) {
+    void add_rank(int rank, int node, const RankReport& trace) {
         const TraceThreads threads(trace);
         out_.name_process(rank, fmt::format("rank {} (node {})", rank, node));
         out_.name_thread({rank, 0}, "calls");
@@ -215,7 +141,7 @@ class TimelineWriter {
         return ns < zero_ns_ ? 0 : ns - zero_ns_;
     }
 
-    void add_call(int rank, const RecordedEvent& call, const RankTrace& trace) {
+    void add_call(int rank, const RecordedEvent& call, const RankReport& trace) {
         const std::string arguments =
             base::argument("epoch", static_cast<std::int64_t>(call.bytes)) + "," +
             base::argument("team", std::int64_t{call.lane});
@@ -232,7 +158,8 @@ class TimelineWriter {
         out_.slice({track, name, step.kind == EventKind::stage ? "stage" : "step",
                     at(step.begin_ns), at(step.end_ns), arguments});
         if (step.key == 0) return;
-        if (raises(step)) raised_.insert_or_assign(step.key, Point{track, at(step.begin_ns)});
+        if (step.kind >= EventKind::put && step.kind <= EventKind::publish)
+            raised_.insert_or_assign(step.key, Point{track, at(step.begin_ns)});
         // 1 ns before the end of the wait, so that the arrow ends inside the slice.
         if (step.kind == EventKind::wait)
             waits_.emplace_back(step.key,
@@ -307,48 +234,20 @@ std::int64_t ahead_at(const ClockOffsets& first, const ClockOffsets& last, std::
     return before + static_cast<std::int64_t>(part * static_cast<double>(after - before));
 }
 
-base::Result<ClockOffsets> compare_clocks(const GatherArrivals& gather_arrivals) {
-    std::vector<ClockRound> rounds;
-    for (int round = 0; round < kClockRounds; ++round) {
-        const std::uint64_t begin_ns = base::monotonic_ns();
-        auto arrived_ns = WEFT_TRY(gather_arrivals());
-        rounds.push_back({begin_ns, base::monotonic_ns(), std::move(arrived_ns)});
-    }
-    return offsets_of(rounds);
-}
-
-std::string packed_trace(const Recorder& recorder) {
-    const std::vector<RecordedEvent> events = recorder.events();
-    const Header header{recorder.names().size(), events.size(), recorder.lost()};
-    std::string text;
-    append(text, &header, 1);
-    for (const std::string& name : recorder.names()) {
-        const std::uint64_t length = name.size();
-        append(text, &length, 1);
-        text += name;
-    }
-    append(text, events.data(), events.size());
-    return text;
-}
-
-base::Result<std::string> write_trace(const std::string& folder,
-                                      const std::vector<std::string>& ranks,
+base::Result<std::string> write_trace(const std::string& folder, std::vector<RankReport> ranks,
                                       const TraceContext& context) {
     ::mkdir(folder.c_str(), 0700);  // open_new() reports a failure
     const auto [file, path] = open_new(folder);
     if (file == nullptr)
         return base::fail(Status::environment, "WEFT_TRACE={}: cannot write {}: {}", folder, path,
                           std::strerror(errno));
-    std::vector<RankTrace> traces;
     std::uint64_t lost = 0;
     std::uint64_t zero_ns = ~std::uint64_t{0};
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        auto trace = unpacked(ranks[rank]);
-        if (!trace) return base::fail(Status::peer, "rank {} sent an invalid trace", rank);
-        convert_and_sort(traces.emplace_back(*std::move(trace)), rank, context);
-        lost += traces.back().lost;
-        if (!traces.back().events.empty())
-            zero_ns = std::min(zero_ns, traces.back().events.front().begin_ns);
+        convert_and_sort(ranks[rank], rank, context);
+        lost += ranks[rank].lost;
+        if (!ranks[rank].events.empty())
+            zero_ns = std::min(zero_ns, ranks[rank].events.front().begin_ns);
     }
     std::uint64_t count = 0;
     {
@@ -356,8 +255,8 @@ base::Result<std::string> write_trace(const std::string& folder,
             [&](std::string_view text) { std::fwrite(text.data(), 1, text.size(), file.get()); },
             metadata_of(context, lost));
         TimelineWriter writer(out, zero_ns);
-        for (std::size_t rank = 0; rank < traces.size(); ++rank)
-            writer.add_rank(static_cast<int>(rank), context.nodes[rank], traces[rank]);
+        for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+            writer.add_rank(static_cast<int>(rank), context.nodes[rank], ranks[rank]);
         writer.add_arrows();
         count = out.count();
     }

@@ -13,7 +13,6 @@
 #include "run/job/cards.hpp"
 #include "run/memory/registered_memory.hpp"
 #include "run/observe/reports.hpp"
-#include "run/team/team.hpp"
 
 namespace weft::run {
 namespace {
@@ -109,12 +108,13 @@ TEST(LengthsOfPeers, TracesAreReadWithinTheirBounds) {
     const Recorder::Open call = recorder.begin(kind, true);
     recorder.add(call, {.begin_ns = call.begun_ns, .end_ns = call.begun_ns + 5, .key = 9});
     recorder.end(call, 0, 17);
-    const std::string packed = packed_trace(recorder);
+    const std::string packed = packed_report(recorder, {}, {});
     TraceContext context{.nodes = {0}, .clocks = {}};
     context.clocks[0].ahead_ns = context.clocks[1].ahead_ns = {0};
     const auto written = [&](const Bytes& bytes) {
         const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        return write_trace(folder, {text}, context).ok();
+        const auto report = unpacked_report(text);
+        return report && write_trace(folder, {*report}, context).ok();
     };
     const auto* const begin = reinterpret_cast<const std::byte*>(packed.data());
     const Bytes record(begin, begin + packed.size());
