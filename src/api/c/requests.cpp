@@ -15,7 +15,7 @@ Result<void> finish(const RequestHandle& found, weft_request** request) {
     CallRequest& call = *found.request;
     Result<void> result;
     if (run::Operation* const operation = std::exchange(call.operation, nullptr))
-        result = found.context->runtime().calls().finish(*operation);
+        result = found.context->runtime().progress().finish(*operation);
     if (call.persistent == nullptr) {
         found.context->remove(*request);
         *request = nullptr;
@@ -33,7 +33,8 @@ Result<void> await_transfer(const RequestHandle& found, base::Deadline deadline)
 /// Returns true if the call is complete or has failed. Does not drive.
 bool has_ended(const RequestHandle& found) {
     const CallRequest& call = *found.request;
-    if (call.operation != nullptr) return found.context->runtime().calls().ended(*call.operation);
+    if (call.operation != nullptr)
+        return found.context->runtime().progress().ended(*call.operation);
     if (!call.transfer.in_flight()) return true;
     const auto done = await_transfer(found, {.at_ns = 0});
     return done || done.failure().status != Status::timeout;
@@ -44,7 +45,7 @@ bool has_ended(const RequestHandle& found) {
 Result<void> wait_for(const RequestHandle& found, weft_request** request, base::Deadline deadline) {
     CallRequest& call = *found.request;
     if (call.operation != nullptr &&
-        !found.context->runtime().calls().wait(*call.operation, deadline))
+        !found.context->runtime().progress().wait(*call.operation, deadline))
         return fail(Status::timeout, "time limit exceeded: the call is in flight");
     if (call.transfer.in_flight()) {
         auto done = await_transfer(found, deadline);
@@ -98,7 +99,7 @@ extern "C" weft_status weft_test(weft_request** request, int* done) {
         const run::Operation* const operation = found.request->operation;
         if (found.request->transfer.in_flight()) runtime.progress().drive();
         const bool ended =
-            operation == nullptr ? has_ended(found) : runtime.calls().test(*operation);
+            operation == nullptr ? has_ended(found) : runtime.progress().test(*operation);
         *done = ended ? 1 : 0;
         if (!ended) return Done{};
         return operation == nullptr ? wait_for(found, request, {}) : finish(found, request);
@@ -118,7 +119,7 @@ extern "C" weft_status weft_wait(weft_request** request) {
     return on_request(__func__, request, [&](const RequestHandle& found) {
         // This wait may sleep; a wait with a deadline polls.
         if (run::Operation* const operation = found.request->operation)
-            found.context->runtime().calls().wait(*operation);
+            found.context->runtime().progress().wait(*operation);
         return wait_for(found, request, {});
     });
 }

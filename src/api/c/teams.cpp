@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "api/c/handles.hpp"
-#include "run/team/survivors.hpp"
 
 using namespace weft;
 using namespace weft::c_api;

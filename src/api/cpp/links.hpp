@@ -96,7 +96,7 @@ struct Request::State {
         : runtime(std::move(link)), operation(started) {}
     ~State() {
         if (operation != nullptr && runtime->runtime != nullptr && !base::is_forked_child())
-            runtime->runtime->calls().release(*operation);
+            runtime->runtime->progress().release(*operation);
     }
 
     /// Waits for the transfer. Fails with Status::timeout after the deadline; does not drive if the

@@ -37,14 +37,14 @@ bool Request::test() {
         detail::succeed(done);
         return true;
     }
-    if (!runtime.calls().test(*state_->operation)) return false;
+    if (!runtime.progress().test(*state_->operation)) return false;
     wait();
     return true;
 }
 
 void Request::wait() {
     if (!state_) return;
-    run::StartedCalls& calls = runtime_of(*state_->runtime).calls();
+    run::EngineProgress& calls = runtime_of(*state_->runtime).progress();
     const std::unique_ptr<State> state = std::move(state_);  // the request is empty even on failure
     if (state->operation == nullptr) return detail::succeed(state->await({}));
     calls.wait(*state->operation);

@@ -7,7 +7,6 @@
 #include "api/cpp/links.hpp"
 #include "base/suggestion.hpp"
 #include "collectives/collective_traits.hpp"
-#include "run/team/survivors.hpp"
 
 namespace weft {
 

@@ -2,27 +2,9 @@
 #include "run/agree/agreement.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 namespace weft::run {
-
-void RankSet::add_all(const RankSet& other) {
-    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
-}
-
-Rank RankSet::count() const {
-    Rank count = 0;
-    for (const std::uint64_t word : words_) count += std::popcount(word);
-    return count;
-}
-
-std::vector<Rank> RankSet::members() const {
-    std::vector<Rank> members;
-    for (Rank rank = 0; rank < static_cast<Rank>(64 * words_.size()); ++rank)
-        if (contains(rank)) members.push_back(rank);
-    return members;
-}
 
 Agreement::Agreement(Rank rank, Rank size, Ballot vote)
     : rank_(rank),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// engine_progress.hpp - drives the engine for callers that do not wait.
+// engine_progress.hpp - drives the engine for started calls and for callers that do not wait.
 //
 // Idea     The application calls drive(), or a progress thread polls (WEFT_PROGRESS).
 // Holds    After close(), drive() has no effect.
@@ -8,6 +8,8 @@
 #include <atomic>
 #include <memory>
 
+#include "base/clock.hpp"
+#include "base/result.hpp"
 #include "run/execute/turn.hpp"
 #include "run/job/job.hpp"
 
@@ -15,6 +17,7 @@ namespace weft::run {
 
 class RealEngine;
 class RealProgressThread;
+struct Operation;
 
 class EngineProgress {
   public:
@@ -45,6 +48,19 @@ class EngineProgress {
 
     /// Makes waits call `function` instead of sleeping. nullptr removes it.
     void set_external(void (*function)(void* argument), void* argument);
+
+    // Calls that Team::start() has started. The caller must call finish() or release().
+
+    [[nodiscard]] bool ended(const Operation& operation);
+    /// Polls the engine once unless the call has already ended. Returns true if the call has ended.
+    [[nodiscard]] bool test(const Operation& operation);
+    void wait(Operation& operation);
+    /// Waits until the call has ended or the deadline has passed. Returns true if it has ended.
+    [[nodiscard]] bool wait(Operation& operation, base::Deadline deadline);
+    /// Returns the result of an ended call, and releases the operation.
+    [[nodiscard]] base::Result<void> finish(Operation& operation);
+    /// Releases the operation: the caller must not use it any more. The call itself continues.
+    void release(Operation& operation);
 
     /// Starts the progress thread. The engine's turn must be shared (EngineOptions::turn).
     void start_thread();

@@ -23,7 +23,7 @@
 #include "base/environment.hpp"
 #include "base/extent.hpp"
 #include "base/region.hpp"
-#include "run/agree/agreement_area.hpp"
+#include "run/agree/agreement.hpp"
 #include "run/execute/inquiry.hpp"
 #include "run/onesided/area.hpp"
 

@@ -9,7 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <list>
 #include <span>
 #include <utility>
@@ -17,12 +19,11 @@
 
 #include "base/put.hpp"
 #include "base/result.hpp"
-#include "run/agree/agreement_area.hpp"
+#include "run/agree/agreement.hpp"
 #include "run/execute/engine.hpp"
 
 namespace weft::run {
 
-/// Arguments of an agreement.
 struct AgreementSetup {
     std::uint32_t team = 0;
     Rank rank = 0;                    ///< this rank in the team
@@ -90,9 +91,8 @@ class AgreementExchange {
 
     /// Put of a message of this rank, with its source.
     struct MessagePut {
-        BallotHead head;
-        std::vector<std::uint64_t> dead;
-        base::PutPart parts[2];
+        std::vector<std::uint64_t> words;
+        base::PutPart part;
         base::Put put;
         std::uint64_t resume = 0;
         std::uint32_t pending = 0;
@@ -127,11 +127,11 @@ class AgreementExchange {
 
     [[nodiscard]] AgreementMessage message_at(Rank sender, AgreementStep step) const {
         const std::byte* const from = own_ + cell(sender, step) + base::kCellStride;
-        BallotHead head;
-        std::memcpy(&head, from, sizeof head);
+        std::uint64_t head[AgreementArea::kHeadWords];
+        std::memcpy(head, from, sizeof head);
         AgreementMessage message{.step = step,
-                                 .proposer = static_cast<Rank>(head.proposer),
-                                 .ballot = {head.word, head.bound, RankSet(size())}};
+                                 .proposer = static_cast<Rank>(head[2]),
+                                 .ballot = {head[0], head[1], RankSet(size())}};
         std::vector<std::uint64_t>& words = message.ballot.dead.words();
         std::memcpy(words.data(), from + sizeof head, words.size() * sizeof(std::uint64_t));
         // A damaged message must not name members that the team does not have.
@@ -143,15 +143,15 @@ class AgreementExchange {
     void add_put(Agreement::Outgoing next) {
         const Ballot& ballot = next.message.ballot;
         MessagePut& added = puts_.emplace_back();
-        added.head = {ballot.word, ballot.bound, next.message.proposer};
-        added.dead = ballot.dead.words();
-        added.parts[0] = {reinterpret_cast<const std::byte*>(&added.head), sizeof added.head};
-        added.parts[1] = {reinterpret_cast<const std::byte*>(added.dead.data()),
-                          added.dead.size() * sizeof(std::uint64_t)};
+        added.words = {ballot.word, ballot.bound,
+                       static_cast<std::uint64_t>(next.message.proposer)};
+        std::ranges::copy(ballot.dead.words(), std::back_inserter(added.words));
+        added.part = {reinterpret_cast<const std::byte*>(added.words.data()),
+                      added.words.size() * sizeof(std::uint64_t)};
         const std::uint64_t at = cell(setup_.rank, next.message.step);
         added.put = {.peer = job_rank(next.to),
-                     .parts = added.parts,
-                     .bytes = added.parts[0].bytes + added.parts[1].bytes,
+                     .parts = {&added.part, 1},
+                     .bytes = added.part.bytes,
                      .target = at + base::kCellStride,
                      .cell = at,
                      .flag = flag_,

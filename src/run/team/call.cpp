@@ -11,10 +11,6 @@ namespace weft::run {
 
 namespace {
 
-// FNV-1a
-constexpr std::uint64_t kHashStart = 14695981039346656037ULL;
-constexpr std::uint64_t kHashFactor = 1099511628211ULL;
-
 bool is_known(Collective collective) {
     return static_cast<std::size_t>(collective) < collectives::kCollectives.size();
 }
@@ -61,8 +57,8 @@ base::Result<void> check_counts(const Call& call, Rank rank, Rank size) {
 }  // namespace
 
 std::uint64_t plan_key(const Call& call) {
-    std::uint64_t key = kHashStart;
-    const auto add = [&key](std::uint64_t word) { key = (key ^ word) * kHashFactor; };
+    std::uint64_t key = 0;
+    const auto add = [&key](std::uint64_t word) { key = base::digest_of(key, word); };
     add(static_cast<std::uint64_t>(call.collective) << 16 |
         static_cast<std::uint64_t>(call.type) << 8 | static_cast<std::uint64_t>(call.op));
     add(static_cast<std::uint64_t>(call.root));
@@ -117,12 +113,6 @@ base::Result<void> check_arguments(const Call& call, Rank rank, Rank size) {
     return {};
 }
 
-bool is_order_independent(const Call& call) {
-    if (call.user != nullptr) return false;  // not known for user operations
-    const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
-    return !rounds || (call.op != Op::sum && call.op != Op::prod);
-}
-
 std::string_view name_of(Purpose purpose) {
     constexpr auto kNames = std::to_array<std::string_view>(  // in the order of Purpose
         {"", "inserted barrier", "finalize", "alloc", "free", "split", "team_free", "register",
@@ -147,8 +137,8 @@ std::string describe(const Call& call, std::string_view spec) {
 }
 
 base::CallHash call_hash(std::string_view description, std::uint32_t element_bytes) {
-    std::uint64_t hash = kHashStart + element_bytes;
-    for (const char c : description) hash = (hash ^ static_cast<unsigned char>(c)) * kHashFactor;
+    base::CallHash hash = element_bytes;
+    for (const char c : description) hash = base::digest_of(hash, static_cast<unsigned char>(c));
     return hash;
 }
 
@@ -183,11 +173,8 @@ base::Result<void> check_blocks(const Blocks& blocks, std::string_view what, Ran
 std::string to_text(std::span<const std::size_t> counts) {
     constexpr std::size_t kShown = 8;
     if (counts.size() <= kShown) return fmt::format("{}", fmt::join(counts, ","));
-    std::uint64_t digest = 0;
-    for (const std::size_t count : counts) {
-        digest = (digest ^ count) * 0x9e3779b97f4a7c15ULL;
-        digest ^= digest >> 32;
-    }
+    base::Digest digest = 0;
+    for (const std::size_t count : counts) digest = base::digest_of(digest, count);
     return fmt::format("{},... ({} counts, sum {}, digest {:x})",
                        fmt::join(counts.first(kShown), ","), counts.size(),
                        std::accumulate(counts.begin(), counts.end(), std::size_t{0}), digest);

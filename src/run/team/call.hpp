@@ -28,9 +28,6 @@ namespace weft::run {
 using base::Extent;
 using collectives::traits_of;
 
-// --- blocks of calls with counts ---
-
-/// Returns true if counts and displacements have equal contents.
 [[nodiscard]] inline bool equal(const Blocks& a, const Blocks& b) {
     return std::ranges::equal(a.counts, b.counts) &&
            std::ranges::equal(a.displacements, b.displacements);
@@ -44,7 +41,6 @@ using collectives::traits_of;
 /// Returns up to 8 counts as "3,0,5"; for longer lists, the first 8 and a digest of all.
 [[nodiscard]] std::string to_text(std::span<const std::size_t> counts);
 
-/// Returns the start of each block, in elements.
 [[nodiscard]] std::vector<std::uint64_t> starts_of(const Blocks& blocks);
 
 /// Parts of a buffer in bytes, in order of offset. No extent is empty; adjacent blocks are merged.
@@ -56,8 +52,6 @@ using Extents = std::vector<Extent>;
 /// Returns true if an extent of the buffer at `a` and an extent of the buffer at `b` share a byte.
 [[nodiscard]] bool overlap(const std::byte* a, const Extents& a_extents, const std::byte* b,
                            const Extents& b_extents);
-
-// --- calls ---
 
 /// Returns the user's operation, or nullptr for a built-in operation.
 [[nodiscard]] inline const UserOperation* user_of(const Call& call) {
@@ -99,16 +93,11 @@ using Extents = std::vector<Extent>;
 /// Returns the call with its own arrays, which copies of the returned call share.
 [[nodiscard]] Call with_own_arrays(const Call& call);
 
-/// Returns the call without the arrays of counts and displacements if only the root reads them and
-/// `rank` is not the root.
+/// Returns the call without counts and displacements if only another rank, the root, reads them.
 [[nodiscard]] Call normalized_for(Call call, Rank rank);
 
-/// Checks all arguments except the buffers. `call` must come from normalized_for(). A failure names
-/// the argument.
+/// Checks all arguments except the buffers. `call` must come from normalized_for().
 [[nodiscard]] base::Result<void> check_arguments(const Call& call, Rank rank, Rank size);
-
-/// Returns true if the result is known not to depend on the order of the operands.
-[[nodiscard]] bool is_order_independent(const Call& call);
 
 /// Origin of a call: the user, or another function of the library that makes collective calls.
 enum class Purpose : std::uint8_t {

@@ -29,59 +29,55 @@ constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 /// operating system copies data with a system call for each peer, which takes longer than a put.
 constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
 
-/// A call of a team on a machine, with the values that follow from them.
-struct TeamCall {
-    TeamCall(const plan::Machine& team_machine, Rank ranks, const CallClass& call_class)
-        : machine(team_machine),
-          size(ranks),
-          call(call_class),
-          layout(machine.node_of.empty() ? plan::Layout(size, size)
-                                         : plan::Layout::of(machine.node_of)),
-          buffer(buffer_of(size, call)) {}
-
+/// A class of calls of a team, with the team's layout and the buffer of a call.
+struct Question {
     const plan::Machine& machine;
     Rank size;
     const CallClass& call;
-    plan::Layout layout;
-    plan::BufferSize buffer;
+    plan::Layout layout =
+        machine.node_of.empty() ? plan::Layout(size, size) : plan::Layout::of(machine.node_of);
+    plan::BufferSize buffer = buffer_of(size, call);
 
     /// Returns true if ranks can use each other's buffers directly, also across nodes.
     [[nodiscard]] bool can_deliver_directly() const {
-        return machine.direct ||
-               (layout.nodes() > 1 && layout.most() <= 1 && machine.direct_delivery);
+        const bool one_each = layout.nodes() > 1 && layout.most() <= 1;
+        return machine.direct || (one_each && machine.direct_delivery);
     }
-    /// Returns true if the algorithm serves the team.
-    [[nodiscard]] bool serves(const collectives::Properties& properties) const {
+    /// Returns true if an algorithm with these properties serves the team.
+    [[nodiscard]] bool is_served_by(const collectives::Properties& properties) const {
         if (properties.power_of_two && !std::has_single_bit(static_cast<std::uint32_t>(size)))
             return false;
         if (!properties.fit(layout)) return false;
         return !call.ordered || !properties.for_nodes || layout.contiguous();
+    }
+    [[nodiscard]] plan::Time time_of(std::int64_t byte_fs) const {
+        return plan::to_time(static_cast<std::int64_t>(call.bytes()) * byte_fs);
+    }
+    /// Returns the sender's time for a put of the call's bytes, without their transfer.
+    [[nodiscard]] plan::Time issue_of(const plan::PutCost& put) const {
+        return put.issue + (call.bytes() > machine.cell_bytes ? put.slot : 0);
     }
     [[nodiscard]] BindOptions bind_options() const {
         return {.elements = buffer.elements,
                 .element_bytes = buffer.element_bytes,
                 .shape = {.bulk_bytes = machine.bank_bytes}};
     }
-    /// Returns the time for the bytes of the call's count.
-    [[nodiscard]] plan::Time bytes_time(std::int64_t byte_fs) const {
-        return plan::to_time(static_cast<std::int64_t>(bytes()) * byte_fs);
-    }
-    [[nodiscard]] std::uint64_t bytes() const { return call.elements * call.element_bytes; }
 };
 
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
-                             const collectives::AlgorithmSpec& asked, const TeamCall& team) {
-    const auto& [machine, size, call, layout, buffer] = team;
+                             const collectives::AlgorithmSpec& asked, const Question& question) {
+    const plan::Machine& machine = question.machine;
+    const CallClass& call = question.call;
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
         machine.direct ? asked : collectives::with_local_puts(call.collective, asked);
     collectives::GenerateRequest request{
-        .size = size,
+        .size = question.size,
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
-        .elements = buffer.elements,
+        .elements = question.buffer.elements,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered,
-        .layout = layout,
+        .layout = question.layout,
         .repeats_blocks = true};
     /// State that copies of the candidate's functions share.
     struct CandidateState {
@@ -92,12 +88,12 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         bool one_at_a_time = false;
     };
     const auto state = std::make_shared<CandidateState>();
-    if (call.counted) state->counts.assign(static_cast<std::size_t>(size), call.elements);
+    if (call.counted) state->counts.assign(std::size_t(question.size), call.elements);
     request.counts = state->counts;
     request.known_shapes = &state->shapes;
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
-                              .bit_identical = algorithm.bit_identical_on(spec, layout)};
+                              .bit_identical = algorithm.bit_identical_on(spec, question.layout)};
     auto generate = [=, collective = call.collective, by_stages = algorithm.generate == nullptr](
                         Rank rank) mutable -> base::Result<plan::Program> {
         request.rank = rank;
@@ -110,7 +106,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     if (candidate.algorithm.find("segments=") != std::string::npos) {
         // Segments run one at a time if the put targets have no room for several (plan.cpp).
         state->first = generate(0);
-        if (state->first->ok() && !has_room(**state->first, team.bind_options())) {
+        if (state->first->ok() && !has_room(**state->first, question.bind_options())) {
             state->one_at_a_time = true;
             state->stages.reset();
             state->first = generate(0);
@@ -121,30 +117,29 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         if (!state->first) state->first = generate(rank);
         return *state->first;
     };
-    if (layout.nodes() > 1)
-        candidate.banks = [program = candidate.program, size_of = team.buffer,
+    if (question.layout.nodes() > 1)
+        candidate.banks = [program = candidate.program, buffer = question.buffer,
                            bank_bytes = machine.bank_bytes] {
-            return banks_of(program(0), size_of, bank_bytes);
+            return banks_of(program(0), buffer, bank_bytes);
         };
     return candidate;
 }
 
-/// Returns the costs of a stage. If ranks share no processor, a rank receives a message of the
-/// stage while its peers send the next one.
-collectives::StageCost stage_of(const TeamCall& team, const plan::PutCost& put) {
-    const plan::Machine& machine = team.machine;
-    const plan::Time send = put.issue + (team.bytes() > machine.cell_bytes ? put.slot : 0) +
-                            team.bytes_time(put.byte_fs);
+/// If ranks share no processor, a rank receives a message of a stage while peers send the next one.
+collectives::StageCost stage_of(const Question& question, const plan::PutCost& put) {
+    const plan::Machine& machine = question.machine;
+    const plan::Time send = question.issue_of(put) + question.time_of(put.byte_fs);
     const plan::Time overlapped = machine.oversubscribed() ? 0 : std::min(send, put.receive);
     return {.latency = plan::latency_of(machine, put) + overlapped,
             .message = send + put.receive - overlapped + machine.reduce +
-                       team.bytes_time(machine.reduce_byte_fs)};
+                       question.time_of(machine.reduce_byte_fs)};
 }
 
-std::vector<collectives::AlgorithmSpec> specs_for(const TeamCall& team) {
-    const auto& [machine, size, call, layout, buffer] = team;
+collectives::CandidateRequest request_of(const Question& question) {
+    const auto& [machine, size, call, layout, buffer] = question;
     const bool even = layout.contiguous() && layout.least() == layout.most();
-    const bool far = layout.nodes() > 1;
+    const Rank per_node = !machine.node_of.empty() && even ? layout.most() : 0;
+    const bool far = !machine.node_of.empty() && per_node != size;
     plan::PutCost local = machine.near;
     plan::PutCost put = far ? machine.far : machine.near;
     if (far && layout.most() > 1) {  // senders pay the difference (put_models.cpp)
@@ -155,81 +150,85 @@ std::vector<collectives::AlgorithmSpec> specs_for(const TeamCall& team) {
         }
     }
     const bool is_long = buffer.elements * call.element_bytes > kInPlaceBytesMin;
-    const plan::Time issue = put.issue + (team.bytes() > machine.cell_bytes ? put.slot : 0);
-    const plan::Time latency = plan::latency_of(machine, put);
-    const plan::Time reduce_bytes = team.bytes_time(machine.reduce_byte_fs);
     const bool reduces = collectives::find_collective(call.collective)->reduces();
     const bool overlaps = far && !machine.oversubscribed() && reduces;
-    const bool receives_directly = far && is_long && !call.counted && machine.direct_delivery;
-    return collectives::candidate_specs(
-        call.collective,
-        {.size = size,
-         .ranks_per_node = even && !machine.node_of.empty() ? layout.most() : 0,
-         .stage = stage_of(team, put),
-         .local_stage = stage_of(team, local),
-         .latency_ps = latency,
-         .put_ps = latency + issue + put.receive + machine.reduce,
-         .buffer_ps = team.bytes_time(put.byte_fs + machine.reduce_byte_fs),
-         .combine_ps =
-             overlaps ? team.bytes_time(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
-         .issue_ps = issue,
-         .send_bytes_ps = team.bytes_time(put.byte_fs),
-         .receive_ps = put.receive + (reduces ? machine.reduce + reduce_bytes : 0),
-         .layout = layout,
-         .direct = machine.direct && is_long,
-         .direct_delivery = receives_directly && team.can_deliver_directly()});
+    const plan::Time issue = question.issue_of(put);
+    const plan::Time latency = plan::latency_of(machine, put);
+    const plan::Time reduction = question.time_of(machine.reduce_byte_fs);
+    return {.size = size,
+            .ranks_per_node = per_node,
+            .stage = stage_of(question, put),
+            .local_stage = stage_of(question, local),
+            .latency_ps = latency,
+            .put_ps = latency + issue + put.receive + machine.reduce,
+            .buffer_ps = question.time_of(put.byte_fs + machine.reduce_byte_fs),
+            .combine_ps =
+                overlaps ? question.time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
+            .issue_ps = issue,
+            .send_bytes_ps = question.time_of(put.byte_fs),
+            .receive_ps = put.receive + (reduces ? machine.reduce + reduction : 0),
+            .layout = layout,
+            .direct = machine.direct && is_long,
+            .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
+                               question.can_deliver_directly()};
+}
+
+std::vector<collectives::AlgorithmSpec> specs_for(const Question& question) {
+    return collectives::candidate_specs(question.call.collective, request_of(question));
 }
 
 /// Returns false if the spec asks for direct delivery but the call cannot use it: if payloads that
 /// are not delivered directly exceed their put targets, all payloads use put targets (plan.cpp).
-bool delivers_as_asked(const TeamCall& team, const collectives::AlgorithmSpec& spec,
+bool delivers_as_asked(const Question& question, const collectives::AlgorithmSpec& spec,
                        const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(0);
-    return !program.ok() || fits_as_a_whole(*program, team.bind_options());
+    return !program.ok() || fits_as_a_whole(*program, question.bind_options());
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_of(
-    const TeamCall& team, const std::vector<collectives::AlgorithmSpec>& specs) {
+    const Question& question, const std::vector<collectives::AlgorithmSpec>& specs) {
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
-        const auto algorithm = WEFT_TRY(collectives::find_algorithm(team.call.collective, spec));
-        if (!team.serves(algorithm->properties)) continue;
-        if (collectives::repeats_plain_name(
-                *algorithm, spec,
-                {.elements = team.buffer.elements, .element_bytes = team.buffer.element_bytes}))
+        const auto algorithm =
+            WEFT_TRY(collectives::find_algorithm(question.call.collective, spec));
+        if (!question.is_served_by(algorithm->properties)) continue;
+        if (collectives::repeats_plain_name(*algorithm, spec,
+                                            {.elements = question.buffer.elements,
+                                             .element_bytes = question.buffer.element_bytes}))
             continue;
-        plan::Candidate candidate = candidate_of(*algorithm, spec, team);
-        if (delivers_as_asked(team, spec, candidate)) candidates.push_back(std::move(candidate));
+        plan::Candidate candidate = candidate_of(*algorithm, spec, question);
+        if (delivers_as_asked(question, spec, candidate))
+            candidates.push_back(std::move(candidate));
     }
     return candidates;
 }
 
-base::Result<plan::Choice> rank_specs(const TeamCall& team,
+base::Result<plan::Choice> rank_specs(const Question& question,
                                       const std::vector<collectives::AlgorithmSpec>& specs,
-                                      plan::Scope scope = plan::Scope::all) {
-    const auto candidates = WEFT_TRY(candidates_of(team, specs));
-    return plan::select(team.machine, team.size, candidates, team.buffer, team.call.needs(), scope);
+                                      plan::Scope scope) {
+    const auto candidates = WEFT_TRY(candidates_of(question, specs));
+    return plan::select(question.machine, question.size, candidates, question.buffer,
+                        question.call.needs(), scope);
 }
 
-/// An algorithm that was fastest when measured.
 struct MeasuredChoice {
-    collectives::AlgorithmSpec spec;
+    ChosenAlgorithm algorithm;
     double median_us = 0;
-    std::string reason;
 };
 
 /// Returns a measured choice that fits this team and call, or nothing.
-std::optional<MeasuredChoice> measured_choice(const TeamCall& team, const plan::Tuning* tuning,
+std::optional<MeasuredChoice> measured_choice(const Question& question, const plan::Tuning* tuning,
                                               std::string_view provider) {
-    const CallClass& call = team.call;
+    const CallClass& call = question.call;
     if (tuning == nullptr || tuning->choices().empty() || !call.preference.is_usual()) return {};
+    const bool far = question.layout.nodes() > 1;
     const plan::TunedChoice* const tuned =
         tuning->find({.collective = std::string(call.collective),
-                      .layout = plan::layout_text(team.machine.node_of, team.size),
-                      .provider = team.layout.nodes() > 1 ? std::string(provider) : "none",
+                      .layout = plan::layout_text(question.machine.node_of, question.size),
+                      .provider = far ? std::string(provider) : "none",
                       .same_bits = call.bit_identical},
-                     team.bytes());
+                     call.bytes());
     if (tuned == nullptr) return {};
     auto spec = collectives::parse_spec(tuned->algorithm);
     if (!spec) return {};
@@ -237,19 +236,23 @@ std::optional<MeasuredChoice> measured_choice(const TeamCall& team, const plan::
     const auto algorithm = collectives::find_algorithm(call.collective, *spec);
     if (!algorithm) return {};
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
-    if (!team.serves(properties) || (properties.direct && !team.can_deliver_directly())) return {};
-    const auto candidate = candidate_of(**algorithm, *spec, team);
+    if (!question.is_served_by(properties) ||
+        (properties.direct && !question.can_deliver_directly()))
+        return {};
+    const auto candidate = candidate_of(**algorithm, *spec, question);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
         !candidate.program(0))
         return {};
     return MeasuredChoice{
-        *std::move(spec), tuned->median_us,
-        fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)};
+        {*spec, print(*spec),
+         fmt::format("measured ({}): {:.3f} us", tuning->source(), tuned->median_us)},
+        tuned->median_us};
 }
 
 /// Returns a key for NodeChoices. It omits facts that are equal for all teams of a job: the other
 /// costs of the machine, measured choices and the provider.
-std::string key_of(const plan::Machine& machine, Rank size, const CallClass& call) {
+std::string key_of(const Question& question) {
+    const auto& [machine, size, call, layout, buffer] = question;
     return fmt::format("{} {} {} {} {}{}{} {} {}", size, call.collective, call.elements,
                        call.element_bytes, call.ordered, call.bit_identical, call.counted,
                        machine.direct, fmt::join(machine.node_of, ","));
@@ -281,8 +284,8 @@ plan::BufferSize buffer_of(Rank size, const CallClass& call) {
 
 base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& machine, Rank size,
                                                           const CallClass& call) {
-    const TeamCall team(machine, size, call);
-    return candidates_of(team, specs_for(team));
+    const Question question{machine, size, call};
+    return candidates_of(question, specs_for(question));
 }
 
 base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
@@ -335,7 +338,10 @@ CallClass class_of(const Call& call) {
     if (!traits.reduces()) return call_class;
     const UserOperation* const user = user_of(call);
     call_class.ordered = user != nullptr && !user->commutative;
-    call_class.bit_identical = !is_order_independent(call);
+    // The result may depend on the order of the operands: not known for user operations.
+    const bool rounds = call.type >= Type::float32 && call.type <= Type::bfloat16;
+    call_class.bit_identical =
+        user != nullptr || (rounds && (call.op == Op::sum || call.op == Op::prod));
     return call_class;
 }
 
@@ -349,25 +355,25 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
                                            const CallClass& given, const plan::Tuning& tuning,
                                            std::string_view provider) {
     const CallClass call = rounded(given);
-    const TeamCall team(machine, size, call);
-    const auto specs = specs_for(team);
-    auto choice = WEFT_TRY(rank_specs(team, specs));
+    const Question question{machine, size, call};
+    const auto specs = specs_for(question);
+    auto choice = WEFT_TRY(rank_specs(question, specs, plan::Scope::all));
     const bool fewer = given.elements < call.elements;
     if (fewer) {  // the choice of the class, with the times of this call
-        auto exact = WEFT_TRY(rank_specs({machine, size, given}, specs));
+        auto exact = WEFT_TRY(rank_specs({machine, size, given}, specs, plan::Scope::all));
         exact.chosen = candidate_index(exact, choice.algorithm());
-        exact.reason =
-            fmt::format("as for {} bytes: {}", call.elements * call.element_bytes, choice.reason);
+        exact.reason = fmt::format("as for {} bytes: {}", call.bytes(), choice.reason);
         const bool serves_both = exact.chosen < exact.candidates.size();
         if (serves_both) choice = std::move(exact);
     }
-    if (const auto measured = measured_choice(team, &tuning, provider)) {
+    if (const auto measured = measured_choice(question, &tuning, provider)) {
         const std::string by_model = choice.algorithm();
-        WEFT_TRY(also_rank(choice, measured->spec, machine, size, fewer ? given : call));
-        choice.chosen = candidate_index(choice, print(measured->spec));
+        const ChosenAlgorithm& algorithm = measured->algorithm;
+        WEFT_TRY(also_rank(choice, algorithm.spec, machine, size, fewer ? given : call));
+        choice.chosen = candidate_index(choice, algorithm.text);
         choice.measured_us = measured->median_us;
         choice.reason =
-            fmt::format("{}; without it {}: {}", measured->reason, by_model, choice.reason);
+            fmt::format("{}; without it {}: {}", algorithm.reason, by_model, choice.reason);
     }
     return choice;
 }
@@ -378,7 +384,7 @@ base::Result<void> also_rank(plan::Choice& choice, const collectives::AlgorithmS
     const std::string chosen = choice.algorithm();
     CallClass unlimited = call;  // the limit holds for choices only
     if (unlimited.preference.descriptors_max > 0) unlimited.preference.descriptors_max = ~0U;
-    auto alone = WEFT_TRY(rank_specs({machine, size, unlimited}, {spec}));
+    auto alone = WEFT_TRY(rank_specs({machine, size, unlimited}, {spec}, plan::Scope::all));
     choice.candidates.push_back(std::move(alone.candidates.front()));
     std::ranges::stable_sort(choice.candidates, {}, [&](const plan::RankedCandidate& ranked) {
         return std::pair(std::get<0>(ranked.order(call.preference.objective)), ranked.in_stream);
@@ -411,30 +417,17 @@ base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm&
     return {};
 }
 
-base::Result<ChoiceText> Chooser::predict(const CallClass& call_class) const {
-    const TeamCall team(machine_, size_, call_class);
-    const auto choice = WEFT_TRY(rank_specs(team, specs_for(team), plan::Scope::chosen));
-    return ChoiceText{choice.algorithm(), choice.reason};
-}
-
-base::Result<const ChosenAlgorithm*> Chooser::choose(const Call& call) const {
-    static const ChosenAlgorithm pairwise{{.name = std::string(collectives::kPairwiseAlgorithm)},
-                                          std::string(collectives::kPairwiseAlgorithm),
-                                          "the only algorithm"};
-    if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
-    const CallClass call_class = rounded(class_for(call));
-    if (const auto known = known_.find(call_class); known != known_.end()) return &known->second;
-    constexpr std::size_t kKnownMax = 4096;  // users' elements can have any size
-    if (known_.size() >= kKnownMax) known_.clear();
-    if (auto measured = measured_choice({machine_, size_, call_class}, tuning_, provider_)) {
-        std::string text = print(measured->spec);
-        return &(known_[call_class] = ChosenAlgorithm{std::move(measured->spec), std::move(text),
-                                                      std::move(measured->reason)});
-    }
-    auto entry = WEFT_TRY(
-        shared_.get(key_of(machine_, size_, call_class), [&] { return predict(call_class); }));
-    return &(known_[call_class] =
-                 WEFT_TRY(parse_algorithm(entry.algorithm, std::move(entry.reason))));
+base::Result<ChosenAlgorithm> choose_algorithm(const PlanContext& context, const CallClass& call) {
+    const Question question{context.machine, context.size, call};
+    if (auto measured = measured_choice(question, context.tuning, context.provider))
+        return std::move(measured->algorithm);
+    const auto predict = [&]() -> base::Result<ChoiceText> {
+        const auto specs = specs_for(question);
+        const auto choice = WEFT_TRY(rank_specs(question, specs, plan::Scope::chosen));
+        return ChoiceText{choice.algorithm(), choice.reason};
+    };
+    auto predicted = WEFT_TRY(context.choices.get(key_of(question), predict));
+    return parse_algorithm(predicted.algorithm, std::move(predicted.reason));
 }
 
 }  // namespace weft::run

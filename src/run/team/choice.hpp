@@ -9,7 +9,6 @@
 // Next     docs/selection.md.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,40 +29,34 @@ struct CallClass {
     bool bit_identical = false;  ///< results may depend on the order, but ranks must not differ
     bool counted = false;        ///< blocks have counts, so gaps between them are possible
     plan::Preference preference = {};
-
+    [[nodiscard]] std::uint64_t bytes() const { return elements * element_bytes; }
     [[nodiscard]] plan::Needs needs() const { return {ordered, bit_identical, preference}; }
     friend auto operator<=>(const CallClass&, const CallClass&) = default;
 };
 
 [[nodiscard]] CallClass class_of(const Call& call);
-/// Rounds the count up to a power of two.
 [[nodiscard]] CallClass rounded(CallClass call);
 
-/// Returns the providers with known costs.
 [[nodiscard]] std::vector<std::string_view> providers_with_costs();
-/// Returns the costs of puts over a provider's network, and between local ranks. "" means the usual
-/// provider. Unknown providers have default costs.
+/// Returns the costs of puts with a provider ("": the usual one). Unknown ones have default costs.
 [[nodiscard]] plan::Machine machine_over(std::string_view provider);
 
 /// Returns the candidates of a call for plan::select(), without algorithms that have the programs
 /// of an earlier candidate. `call.collective` must outlive the candidates.
 [[nodiscard]] base::Result<std::vector<plan::Candidate>> candidates_for(
     const plan::Machine& machine, Rank size, const CallClass& call);
-/// Returns the candidate with this algorithm.
 [[nodiscard]] base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
                                                           const CallClass& call,
                                                           std::string_view algorithm);
-/// Returns the number of calls that can have put targets at the same time, if banks have
-/// `bank_bytes` bytes. `program`: program of the team's rank 0; if it is a failure, returns the
-/// usual number.
+/// Returns the number of calls that can have put targets at the same time. `program`: program of
+/// the team's rank 0; if it is a failure, returns the usual number.
 [[nodiscard]] std::uint32_t banks_of(const base::Result<plan::Program>& program,
                                      const plan::BufferSize& buffer, std::uint64_t bank_bytes);
 /// Returns the buffer that a call's programs cut into units.
 [[nodiscard]] plan::BufferSize buffer_of(Rank size, const CallClass& call);
 
-/// Returns all candidates of a call with their times. The chosen one is the measured choice or,
-/// without one, the fastest for the rounded() class. Measured choices depend on the provider of the
-/// network; "" matches any.
+/// Returns all candidates of a call with their times. The chosen one is the one that was measured
+/// with this provider ("": any) or, without one, the fastest for the rounded() class.
 [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank size,
                                                          const CallClass& call,
                                                          const plan::Tuning& tuning = {},
@@ -83,42 +76,8 @@ struct CallClass {
 [[nodiscard]] base::Result<void> check_algorithm(Collective collective,
                                                  const ChosenAlgorithm& algorithm);
 
-class Chooser {
-  public:
-    /// The tuning, which may be null, must outlive the chooser.
-    Chooser(plan::Machine machine, Rank size, const plan::Tuning* tuning, std::string provider,
-            plan::Preference preference, NodeChoices shared = {})
-        : machine_(std::move(machine)),
-          size_(size),
-          tuning_(tuning),
-          provider_(std::move(provider)),
-          preference_(preference),
-          shared_(shared) {}
-
-    /// Returns a choice, valid until the next call of choose().
-    [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
-    /// Returns all candidates, without measured choices.
-    [[nodiscard]] base::Result<plan::Choice> rank_all(const Call& call) const {
-        return rank_algorithms(machine_, size_, class_for(call));
-    }
-
-  private:
-    /// Returns the choice for a rounded class as text.
-    [[nodiscard]] base::Result<ChoiceText> predict(const CallClass& call_class) const;
-    [[nodiscard]] CallClass class_for(const Call& call) const {
-        CallClass call_class = class_of(call);
-        // A team cannot exist without its barrier, so no limit applies to it.
-        if (call.collective != Collective::barrier) call_class.preference = preference_;
-        return call_class;
-    }
-
-    plan::Machine machine_;
-    Rank size_;
-    const plan::Tuning* tuning_;
-    std::string provider_;
-    plan::Preference preference_;
-    NodeChoices shared_;
-    mutable std::map<CallClass, ChosenAlgorithm> known_;
-};
+/// Returns the measured choice for a rounded() class or, without one, the node's predicted choice.
+[[nodiscard]] base::Result<ChosenAlgorithm> choose_algorithm(const PlanContext& context,
+                                                             const CallClass& call);
 
 }  // namespace weft::run

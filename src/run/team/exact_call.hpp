@@ -25,6 +25,8 @@
 
 namespace weft::run {
 
+class Team;
+
 /// Returns true if the call reduces with Op::exact_sum. The call may be invalid.
 [[nodiscard]] inline bool is_exact_sum(const Call& call) {
     return call.op == Op::exact_sum &&
@@ -32,7 +34,6 @@ namespace weft::run {
            traits_of(call.collective).reduces();
 }
 
-/// Returns true if a call that reduces has a result on this rank.
 [[nodiscard]] inline bool has_result(const Call& call, Rank rank) {
     if (call.collective == Collective::reduce) return rank == call.root;
     return call.collective != Collective::exscan || rank > 0;
@@ -57,18 +58,10 @@ class ExactScratch {
     std::size_t size_ = 0;
 };
 
-/// A rank of a team, and the kernels for its processor.
-struct ExactMember {
-    Rank rank;
-    Rank size;
-    const ExactKernels* kernels;
-};
-
-/// A call of Op::exact_sum, or a piece of one, whose arguments are valid. Complex numbers count as
-/// two elements.
+/// A valid call of Op::exact_sum, or a piece of one. Complex numbers count as two elements.
 class ExactCall {
   public:
-    ExactCall(const ExactMember& member, const Call& call);
+    ExactCall(const Team& team, const Call& call);
     // The inner call refers to the arrays of this object.
     ExactCall(const ExactCall&) = delete;
     ExactCall& operator=(const ExactCall&) = delete;
@@ -80,15 +73,13 @@ class ExactCall {
     /// Returns true if the raw form is at least as fast as a window of `words` integers for each
     /// element. `forced`: the user chose an algorithm, which only the window form uses.
     [[nodiscard]] bool is_raw_best(bool forced, std::size_t words) const;
-    [[nodiscard]] ExactRange range() const;
     struct ScratchBytes {
         std::size_t own;  ///< size that this rank needs
         std::size_t max;  ///< upper bound of the size on any rank; equal on all ranks
     };
     /// Returns the size of the scratch memory for a window, or without one for the raw form.
     [[nodiscard]] ScratchBytes scratch_bytes(const std::optional<ExactWindow>& window) const;
-    /// Returns the inner call with a window, or in the raw form. The scratch memory must outlive
-    /// this object.
+    /// Returns the inner call, with a window or in the raw form. `scratch` must outlive it.
     [[nodiscard]] const Call& inner(const std::optional<ExactWindow>& window, std::byte* scratch) {
         return window ? sum_windows(*window, scratch) : gather_raw(scratch);
     }
@@ -98,7 +89,7 @@ class ExactCall {
     void finish() const noexcept;
 
   private:
-    [[nodiscard]] const Call& gather_raw(std::byte* scratch);
+    [[nodiscard]] const Call& gather_raw(std::byte* to);
     [[nodiscard]] const Call& sum_windows(const ExactWindow& window, std::byte* scratch);
     [[nodiscard]] bool scatters() const {
         return call_.collective == Collective::reduce_scatter ||
@@ -109,7 +100,7 @@ class ExactCall {
         return counts_.empty() ? call_.count : counts_[rank];
     }
 
-    ExactMember member_;
+    const Team& team_;
     Call call_;  ///< the user's call; a complex number is two elements
     Type type_;
     std::vector<std::size_t> counts_;        ///< counts of a reduce_scatterv, else empty

@@ -19,7 +19,6 @@
 
 namespace weft::run {
 
-/// A choice as text.
 struct ChoiceText {
     std::string algorithm;  ///< spec
     std::string reason;     ///< why it was chosen

@@ -21,7 +21,6 @@ const std::byte* after(const std::byte* start, std::uint64_t bytes) {
     return reinterpret_cast<const std::byte*>(address == 0 ? 0 : address + bytes);
 }
 
-/// Returns one extent of `bytes` bytes, or an empty list for 0 bytes.
 Extents extent(std::uint64_t bytes) {
     return bytes == 0 ? Extents() : Extents{{0, bytes}};
 }
@@ -43,11 +42,10 @@ std::vector<std::uint64_t> scattered_starts(const Blocks& blocks) {
 std::uint64_t vector_elements(const Call& call, Rank size) {
     const collectives::CollectiveTraits& traits = traits_of(call.collective);
     if (traits.has_pairwise_counts()) return 0;
-    if (traits.has_counts()) {
-        const auto counts = counts_of(call);
-        return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-    }
-    return traits.blocks() ? call.count * static_cast<std::uint64_t>(size) : call.count;
+    if (!traits.has_counts())
+        return traits.blocks() ? call.count * static_cast<std::uint64_t>(size) : call.count;
+    const auto counts = counts_of(call);
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
 /// Returns the memory of a call with counts. Fails if output blocks overlap.
@@ -80,7 +78,6 @@ std::string_view even_name_of(const Call& call) {
     return traits_of(traits_of(call.collective).even).name;
 }
 
-/// Generates the program of a call.
 base::Result<plan::Program> program_of(const PlanContext& context, const Call& call,
                                        const collectives::AlgorithmSpec& spec,
                                        const BindOptions& options) {
@@ -116,8 +113,7 @@ bool needs_direct(const PlanContext& context, const Call& call,
     return context.layout.most() > 1 && algorithm.ok() && (*algorithm)->properties_of(spec).direct;
 }
 
-/// Returns the spec for this call. Calls with counts use slots for all payloads, because a sender
-/// does not know the receiver's displacements.
+/// Calls with counts use slots for all payloads: a sender does not know displacements of others.
 collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec spec) {
     return traits_of(call.collective).has_counts() ? collectives::into_slots(std::move(spec))
                                                    : spec;
@@ -129,31 +125,25 @@ collectives::AlgorithmSpec spec_for(const Call& call, collectives::AlgorithmSpec
 struct Messages {
     std::vector<collectives::Message> list;
     std::vector<std::uint64_t> starts;
-
-    void add(Rank peer, std::uint64_t count, std::uint64_t start) {
-        if (count == 0) return;
-        list.push_back({peer, count});
-        starts.push_back(start);
-    }
 };
 
-/// Returns the messages of `blocks`. `own_block` adds the single message of a non-root rank.
-Messages messages_of(const Call& call, const Blocks& blocks, bool own_block) {
+/// Returns the messages of `blocks`. `own_block` adds the single message of a non-root rank. Both
+/// ranks of a message decide equally, by node and count, whether it is read in place.
+Messages messages_of(const PlanContext& context, const Call& call, const Blocks& blocks,
+                     bool own_block) {
+    const std::uint64_t mapped_min = mapped_bytes_min(context.machine);
     Messages messages;
+    const auto add = [&](Rank peer, std::uint64_t count, std::uint64_t start) {
+        if (count == 0) return;
+        const bool mapped = context.near[peer] && count * element_bytes(call) >= mapped_min;
+        messages.list.push_back({.peer = peer, .count = count, .mapped = mapped});
+        messages.starts.push_back(start);
+    };
     const std::vector<std::uint64_t> starts = starts_of(blocks);
     for (std::size_t rank = 0; rank < blocks.counts.size(); ++rank)
-        messages.add(static_cast<Rank>(rank), blocks.counts[rank], starts[rank]);
-    if (own_block) messages.add(call.root, call.count, 0);
+        add(static_cast<Rank>(rank), blocks.counts[rank], starts[rank]);
+    if (own_block) add(call.root, call.count, 0);
     return messages;
-}
-
-/// Marks the messages that are read in place. Both ranks decide equally, by node and count.
-void choose_mapped(const PlanContext& context, std::uint32_t element_bytes, Messages& messages) {
-    const std::uint64_t least = mapped_bytes_min(context.machine);
-    for (collectives::Message& message : messages.list) {
-        const bool near = context.near[message.peer];
-        message.mapped = near && message.count * element_bytes >= least;
-    }
 }
 
 /// Fails unless a rank's send and receive counts for itself are equal.
@@ -187,10 +177,10 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
             "bytes (WEFT_BANK_BYTES sets the {} bytes of a bank)",
             slot, context.size, options.element_bytes, options.shape.bulk_bytes);
     using collectives::VectorPart;
-    Messages sent = messages_of(call, call.in_blocks, traits.input == VectorPart::own_block);
-    Messages received = messages_of(call, call.out_blocks, traits.output == VectorPart::own_block);
-    choose_mapped(context, options.element_bytes, sent);
-    choose_mapped(context, options.element_bytes, received);
+    Messages sent =
+        messages_of(context, call, call.in_blocks, traits.input == VectorPart::own_block);
+    Messages received =
+        messages_of(context, call, call.out_blocks, traits.output == VectorPart::own_block);
     auto program = WEFT_TRY(collectives::generate_v_collective({.collective = traits.name,
                                                                 .rank = context.rank,
                                                                 .size = context.size,
@@ -206,8 +196,6 @@ base::Result<BoundProgram> bind_pairwise(const PlanContext& context, const Call&
     options.output_starts = std::move(received.starts);
     return bind(std::move(program), options);
 }
-
-// --- all calls ---
 
 base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& call,
                                      const ChosenAlgorithm& algorithm, BindOptions options,
@@ -228,7 +216,7 @@ base::Result<BoundProgram> bind_call(const PlanContext& context, const Call& cal
                           "it reads and writes buffers of other ranks, which the kernel or "
                           "WEFT_DIRECT does not allow here");
     const bool one_node =
-        context.nodes == 1 && std::ranges::find(context.near, false) == context.near.end();
+        context.layout.nodes() == 1 && std::ranges::find(context.near, false) == context.near.end();
     options.publishes = purpose != Purpose::team_free && may_publish(program, options, one_node);
     if (options.publishes)
         program = plan::localize(program, [&](Rank peer) { return context.near[peer]; });

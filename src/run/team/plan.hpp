@@ -20,8 +20,8 @@
 #include "plan/select/machine.hpp"
 #include "plan/select/select.hpp"
 #include "plan/select/tuning.hpp"
-#include "run/bind/bound_program.hpp"
-#include "run/execute/operation.hpp"
+#include "run/bind/bind.hpp"
+#include "run/execute/team_state.hpp"
 #include "run/team/call.hpp"
 #include "run/team/node_choices.hpp"
 
@@ -29,7 +29,6 @@ namespace weft::run {
 
 struct BindOptions;
 
-/// Algorithm of a call, parsed and as text.
 struct ChosenAlgorithm {
     collectives::AlgorithmSpec spec;
     std::string text;
@@ -40,7 +39,6 @@ struct ChosenAlgorithm {
 struct PlanContext {
     Rank rank = 0;
     Rank size = 1;
-    int nodes = 1;                         ///< number of nodes with members
     plan::Layout layout;                   ///< nodes of the members; equal on all ranks
     plan::Machine machine;                 ///< costs of puts; equal on all ranks
     const plan::Tuning* tuning = nullptr;  ///< measured choices, equal on all ranks; may be null
@@ -67,7 +65,6 @@ struct Neighborhood {
     std::shared_ptr<const collectives::Stencil> stencil;
     collectives::NeighborData data = collectives::NeighborData::own;
     collectives::NeighborWay way = collectives::NeighborWay::direct;
-
     friend bool operator==(const Neighborhood&, const Neighborhood&) = default;
 };
 
@@ -83,9 +80,7 @@ struct Plan {
     Neighborhood neighborhood;                  ///< its stencil is null for other calls
     mutable Epoch used = -1;                    ///< last call that may use it; -1: none
 
-    /// Returns the approximate size of the plan in memory, in bytes.
     [[nodiscard]] std::size_t bytes() const;
-    /// Returns true if the call may use this plan: only its buffers may differ.
     [[nodiscard]] bool serves(const Call& other) const { return have_equal_plans(call, other); }
     /// Returns the starts of the whole buffers, `offset` before the caller's pointers, or null.
     [[nodiscard]] Registers registers(const Call& given) const {
@@ -102,7 +97,6 @@ struct Plan {
         return input.bytes == 0 || output.bytes == 0 || in >= out + output.bytes ||
                out >= in + input.bytes;
     }
-    /// Returns the reason for which accepts() returned false.
     [[nodiscard]] base::Failure refusal(const Registers& memory) const;
 
   private:

@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "collectives/v_collective.hpp"
+
 namespace weft::run {
 
 PlanCache::PlanCache(PlanContext context, const ReduceTable& kernels,
                      std::vector<base::ForcedAlgorithm> forced)
-    : context_(std::move(context)),
-      chooser_(context_.machine, context_.size, context_.tuning, context_.provider,
-               context_.preference, context_.choices),
-      kernels_(kernels) {
+    : context_(std::move(context)), kernels_(kernels) {
     for (const base::ForcedAlgorithm& variable : forced) {
         if (const auto* const traits = collectives::find_collective(variable.name))
             environment_[index_of(traits->collective)] = parse_algorithm(
@@ -37,41 +36,53 @@ base::Result<void> PlanCache::force(Collective collective, std::string_view spec
 base::Result<const ChosenAlgorithm*> PlanCache::choose(const Call& call) const {
     WEFT_TRY(check_arguments(call, context_.rank, context_.size));
     const Forced& forced = forced_[index_of(call.collective)];
-    if (!forced) return chooser_.choose(call);
+    if (!forced) return choose_unforced(call);
     if (!*forced) return forced->failure().within(traits_of(call.collective).name);
     return &**forced;
 }
 
-base::Result<const Plan*> PlanCache::find_or_make(const Call& call, Purpose purpose) {
-    const auto algorithm = WEFT_TRY(choose(call));
+CallClass PlanCache::class_for(const Call& call) const {
+    CallClass call_class = class_of(call);
+    // A team cannot exist without its barrier, so no limit applies to it.
+    if (call.collective != Collective::barrier) call_class.preference = context_.preference;
+    return call_class;
+}
+
+base::Result<const ChosenAlgorithm*> PlanCache::choose_unforced(const Call& call) const {
+    static const ChosenAlgorithm pairwise{{.name = std::string(collectives::kPairwiseAlgorithm)},
+                                          std::string(collectives::kPairwiseAlgorithm),
+                                          "the only algorithm"};
+    if (traits_of(call.collective).has_pairwise_counts()) return &pairwise;
+    const CallClass call_class = rounded(class_for(call));
+    if (const auto known = choices_.find(call_class); known != choices_.end())
+        return &known->second;
+    constexpr std::size_t kChoicesMax = 4096;  // users' elements can have any size
+    if (choices_.size() >= kChoicesMax) choices_.clear();
+    return &(choices_[call_class] = WEFT_TRY(choose_algorithm(context_, call_class)));
+}
+
+base::Result<const Plan*> PlanCache::find_or_make(const Call& call, Purpose purpose,
+                                                  const Neighborhood* neighborhood) {
+    static const ChosenAlgorithm by_stencil{.reason = "the stencil's method"};
+    const ChosenAlgorithm* const algorithm =
+        neighborhood != nullptr ? &by_stencil : WEFT_TRY(choose(call));
+    static const Neighborhood none;
+    const Neighborhood& asked = neighborhood != nullptr ? *neighborhood : none;
     const std::uint64_t key = plan_key(call);
     for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
         const Plan& plan = *at->second;
-        if (plan.purpose == purpose && plan.algorithm == algorithm->text && plan.serves(call))
+        if (plan.purpose == purpose && plan.algorithm == algorithm->text &&
+            plan.neighborhood == asked && plan.serves(call))
             return &plan;
     }
-    return keep(key, make_plan(context_, kernels_, call, *algorithm, purpose), algorithm->reason);
-}
-
-base::Result<const Plan*> PlanCache::find_or_make(const Call& call,
-                                                  const Neighborhood& neighborhood) {
-    const std::uint64_t key = plan_key(call);
-    for (auto [at, end] = plans_.equal_range(key); at != end; ++at) {
-        const Plan& plan = *at->second;
-        if (plan.neighborhood == neighborhood && plan.serves(call)) return &plan;
-    }
-    return keep(key, make_plan(context_, call, neighborhood), "the stencil's method");
-}
-
-base::Result<const Plan*> PlanCache::keep(std::uint64_t key,
-                                          base::Result<std::unique_ptr<Plan>> made,
-                                          std::string_view reason) {
-    if (!made) return made.failure();
-    bytes_ += (*made)->bytes();
+    auto plan = WEFT_TRY(neighborhood != nullptr
+                             ? make_plan(context_, call, asked)
+                             : make_plan(context_, kernels_, call, *algorithm, purpose));
+    bytes_ += plan->bytes();
     if (context_.log != nullptr && context_.log->writes_shared_line(/*first=*/context_.rank == 0))
         context_.log->info(
-            fmt::format("{}: {}: {}", context_.name, (*made)->program.description, reason));
-    return plans_.emplace(key, *std::move(made))->second.get();
+            fmt::format("{}: {}: {}", context_.name, plan->program.description, algorithm->reason));
+    return plans_.emplace(key, std::move(plan))->second.get();
 }
 
 base::Result<const Plan*> PlanCache::barrier(Purpose purpose) {
@@ -79,7 +90,7 @@ base::Result<const Plan*> PlanCache::barrier(Purpose purpose) {
     std::unique_ptr<Plan>& held = inserted ? inserted_barrier_ : team_free_barrier_;
     if (held != nullptr) return held.get();
     const auto algorithm =
-        WEFT_TRY(inserted ? chooser_.choose(Call::barrier()) : choose(Call::barrier()));
+        WEFT_TRY(inserted ? choose_unforced(Call::barrier()) : choose(Call::barrier()));
     held = WEFT_TRY(make_plan(context_, kernels_, Call::barrier(), *algorithm, purpose));
     return held.get();
 }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -29,12 +30,11 @@ class PlanCache {
     PlanCache(PlanContext context, const ReduceTable& kernels,
               std::vector<base::ForcedAlgorithm> forced);
 
-    /// Returns the plan of a call, valid until retire() drops it.
-    [[nodiscard]] base::Result<const Plan*> find_or_make(const Call& call,
-                                                         Purpose purpose = Purpose::user_call);
-    /// Returns the plan of an exchange with neighbors, whose arguments must have been checked.
-    [[nodiscard]] base::Result<const Plan*> find_or_make(const Call& call,
-                                                         const Neighborhood& neighborhood);
+    /// Returns the plan of a call, valid until retire() drops it. `neighborhood` must be given for
+    /// an exchange with the neighbors of a stencil, whose arguments must have been checked.
+    [[nodiscard]] base::Result<const Plan*> find_or_make(
+        const Call& call, Purpose purpose = Purpose::user_call,
+        const Neighborhood* neighborhood = nullptr);
 
     /// Returns a barrier's plan, which is never dropped. `purpose`: `inserted` (uses the predicted
     /// algorithm even if one is forced) or `team_free` (publishes no data).
@@ -60,37 +60,32 @@ class PlanCache {
     [[nodiscard]] bool traces() const {
         return context_.log != nullptr && context_.log->wants(base::LogLevel::trace);
     }
-    /// With WEFT_LOG=trace, logs a line about a call of this plan.
     void trace(const Plan& plan) const;
 
     /// Returns the algorithm that a call would use.
     [[nodiscard]] base::Result<const ChosenAlgorithm*> choose(const Call& call) const;
-    /// Returns the costs of puts between the team's members.
     [[nodiscard]] const plan::Machine& machine() const { return context_.machine; }
     /// Returns all algorithms that the call could use, ordered by predicted time.
     [[nodiscard]] base::Result<plan::Choice> rank_algorithms(const Call& call) const {
-        return chooser_.rank_all(call);
+        return run::rank_algorithms(machine(), context_.size, class_for(call));
     }
 
   private:
     /// Forced algorithm of a collective, or none. If its spec is invalid, each call fails.
     using Forced = std::optional<base::Result<ChosenAlgorithm>>;
-    /// Smaller caches drop no plan.
     static constexpr std::size_t kPlanBytesMin = std::size_t{2} << 20;
-
     [[nodiscard]] static std::size_t index_of(Collective collective) {
         return static_cast<std::size_t>(collective);
     }
-    /// Adds a new plan, and logs it with `reason`. Returns it, or the failure of `made`.
-    base::Result<const Plan*> keep(std::uint64_t key, base::Result<std::unique_ptr<Plan>> made,
-                                   std::string_view reason);
+    [[nodiscard]] CallClass class_for(const Call& call) const;
+    [[nodiscard]] base::Result<const ChosenAlgorithm*> choose_unforced(const Call& call) const;
 
     PlanContext context_;
-    Chooser chooser_;
     ReduceTable kernels_;
     using ForcedOf = std::array<Forced, collectives::kCollectives.size()>;  ///< by collective
-    ForcedOf environment_;  ///< set by WEFT_<COLLECTIVE>
-    ForcedOf forced_;       ///< in force; force() changes them
+    ForcedOf environment_;                                  ///< set by WEFT_<COLLECTIVE>
+    ForcedOf forced_;                                       ///< in force; force() changes them
+    mutable std::map<CallClass, ChosenAlgorithm> choices_;  ///< by rounded() class
     std::unordered_multimap<std::uint64_t, std::unique_ptr<Plan>> plans_;  ///< by plan_key()
     std::unique_ptr<Plan> inserted_barrier_;
     std::unique_ptr<Plan> team_free_barrier_;

@@ -24,7 +24,6 @@ base::Result<void> check_type(Type type) {
                       static_cast<int>(type), kBuiltinTypes - 1);
 }
 
-/// Returns a text of all arguments that must be equal on all ranks.
 std::string describe(const Call& call, const collectives::Stencil& stencil,
                      const plan::Program& program) {
     std::string offsets;

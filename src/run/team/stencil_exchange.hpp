@@ -48,7 +48,6 @@ class StencilExchange {
                                          Type type);
     /// Forces a method, or restores the predicted method if `way` is empty.
     void force(std::optional<Way> way) { forced_ = way; }
-    /// Returns the method that run() would use.
     [[nodiscard]] base::Result<Way> way_of(Data data, std::size_t count, Type type);
 
     /// Returns the team rank of each block's neighbor, or plan::kNoRank beyond the grid.

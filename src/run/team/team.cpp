@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "run/team/team.hpp"
 
-#include <cstring>
-
 #include "run/job/real_engine.hpp"
-#include "run/observe/reports.hpp"
 
 namespace weft::run {
 
@@ -13,8 +10,7 @@ Team::Team(const TeamServices& services, std::uint64_t serial, std::uint32_t id,
     : services_(services),
       engine_(services.engine),
       plans_(context, services.kernels, services.settings.algorithms),
-      recorder_(services.recorder),
-      nodes_(context.nodes),
+      nodes_(context.layout.nodes()),
       serial_(serial) {
     const auto barrier = plans_.barrier(Purpose::inserted);
     WEFT_CHECK(barrier.ok(), barrier.failure().text);
@@ -94,9 +90,7 @@ const Plan* Team::look_up(const Call& call, Purpose purpose, const Neighborhood*
         return nullptr;
     }
     if (plans_.is_full()) drop_old_plans();
-    const auto plan = neighborhood != nullptr
-                          ? plans_.find_or_make(call, *neighborhood)
-                          : plans_.find_or_make(normalized_for(call, rank()), purpose);
+    const auto plan = plans_.find_or_make(normalized_for(call, rank()), purpose, neighborhood);
     if (!plan) {
         failure_ = plan.failure();
         return nullptr;
@@ -130,15 +124,18 @@ void Team::drop_old_plans() {
     for (const LastCall& last : last_)
         if (last.plan != nullptr) last.plan->used = state_->cells->next() + 1;
     plans_.retire(state_->forgotten_before());
-    if (recorder_ != nullptr) recorder_->forget_programs();
+    if (services_.recorder != nullptr) services_.recorder->forget_programs();
 }
 
 base::Result<Operation*> Team::start(const Call& call) {
-    if (is_exact_sum(call)) return start_exact(call);
+    return is_exact_sum(call) ? start_exact(call) : start(call, nullptr);
+}
+
+base::Result<Operation*> Team::start(const Call& call, std::function<void()> finish) {
     Registers memory;
     const Plan* const plan = find_plan(call, Purpose::user_call, memory);
     if (plan == nullptr) return failure_;
-    Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer);
+    Operation& op = engine_.start(*state_, plan->program, memory, plan->reducer, std::move(finish));
     services_.progress.wake_thread();
     return &op;
 }
@@ -163,107 +160,6 @@ base::Result<void> Team::run_free_barrier() {
     prepare_cells(barrier->program.program.slots);
     if (const base::Failure* const why = run(*barrier, Registers())) return *why;
     return {};
-}
-
-bool StartedCalls::ended(const Operation& operation) {
-    return engine_.ended(operation);
-}
-
-bool StartedCalls::test(const Operation& operation) {
-    if (engine_.ended(operation)) return true;
-    engine_.poll();
-    if (engine_.ended(operation)) return true;
-    engine_.relax();
-    return false;
-}
-
-void StartedCalls::wait(Operation& operation) {
-    engine_.wait(operation);
-}
-
-bool StartedCalls::wait(Operation& operation, base::Deadline deadline) {
-    // Does not use Engine::await(), which restarts the watchdog's timer. A caller that waits in
-    // short slices would then never be told of a mismatch or an exceeded time limit.
-    while (!test(operation))
-        if (deadline.passed()) return false;
-    return true;
-}
-
-base::Result<void> StartedCalls::finish(Operation& operation) {
-    base::Result<void> outcome;
-    if (operation.state == Operation::State::failed) outcome = operation.failure;
-    engine_.release(operation);
-    return outcome;
-}
-
-void StartedCalls::release(Operation& operation) {
-    engine_.release(operation);
-}
-
-// --- reports of a job ---
-
-base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks) {
-    constexpr std::uint64_t kWordsMax = std::uint64_t{1} << 29;  // 4 GiB on rank 0 for all texts
-    if (words < mine)
-        return base::fail(Status::peer,
-                          "the longest text of a rank has {} words, this rank's has {}", words,
-                          mine);
-    if (words > kWordsMax / static_cast<std::uint64_t>(ranks))
-        return base::fail(
-            Status::peer,
-            "a rank has a text of {} words, expected at most {} from each of {} ranks", words,
-            kWordsMax / static_cast<std::uint64_t>(ranks), ranks);
-    return {};
-}
-
-/// Returns the members' texts on rank 0, and an empty list on other ranks. Each text is sent as
-/// words: its length in bytes, then the text, padded to the longest one.
-static base::Result<std::vector<std::string>> gather_texts(Team& team, const std::string& mine) {
-    const std::uint64_t length = mine.size();
-    const std::uint64_t needed = (length + 2 * sizeof length - 1) / sizeof length;
-    std::uint64_t words = needed;
-    if (const base::Failure* const why =
-            team.run(Call::allreduce(&words, &words, 1, Type::uint64, Op::max), Purpose::observing))
-        return *why;
-    WEFT_TRY(check_longest(words, needed, team.size()));
-    const std::size_t members = team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0;
-    std::vector<std::uint64_t> own(words);
-    own[0] = length;
-    std::memcpy(own.data() + 1, mine.data(), length);
-    std::vector<std::uint64_t> all(words * members);
-    if (const base::Failure* const why = team.run(
-            Call::gather(own.data(), all.data(), words, Type::uint64, 0), Purpose::observing))
-        return *why;
-    std::vector<std::string> texts;
-    for (std::size_t member = 0; member < members; ++member) {
-        const std::uint64_t* const from = all.data() + member * words;
-        const std::uint64_t bytes_max = (words - 1) * sizeof *from;
-        if (*from > bytes_max)
-            return base::fail(Status::peer, "rank {} sent a text of {} bytes, at most {} fit",
-                              member, *from, bytes_max);
-        texts.emplace_back(reinterpret_cast<const char*>(from + 1), *from);
-    }
-    return texts;
-}
-
-/// See GatherArrivals.
-static base::Result<std::vector<std::uint64_t>> gather_arrivals(Team& team) {
-    std::uint64_t token = 0;
-    if (const base::Failure* const why =
-            team.run(Call::broadcast(&token, 1, Type::uint64, 0), Purpose::observing))
-        return *why;
-    std::uint64_t arrived_ns = base::monotonic_ns();
-    std::vector<std::uint64_t> all(team.rank() == 0 ? static_cast<std::size_t>(team.size()) : 0);
-    if (const base::Failure* const why =
-            team.run(Call::gather(&arrived_ns, all.data(), 1, Type::uint64, 0), Purpose::observing))
-        return *why;
-    return all;
-}
-
-JobExchange exchange_of(Team& world) {
-    return {.rank = world.rank(),
-            .gather_texts = [&](const std::string& mine) { return gather_texts(world, mine); },
-            .gather_arrivals = [&] { return gather_arrivals(world); }};
 }
 
 }  // namespace weft::run

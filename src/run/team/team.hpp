@@ -11,10 +11,10 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <string_view>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "run/execute/team_state.hpp"
 #include "run/job/engine_progress.hpp"
@@ -28,7 +28,6 @@ namespace weft::run {
 
 class RealEngine;
 class RealOneSided;
-struct JobExchange;
 
 /// Parts of a runtime that teams use. The runtime owns them.
 struct TeamServices {
@@ -47,8 +46,7 @@ struct TeamServices {
 /// State of a team that this rank has stopped using; see Teams.
 struct Departure {
     /// The program has dropped its handle without Teams::leave(). When all members have abandoned
-    /// the team, the next split of a parent team that contains them ends it. Atomic, because
-    /// another thread may make that split.
+    /// the team, the next split, maybe by another thread, of a team that contains them ends it.
     std::atomic<bool> abandoned{false};
     bool left = false;       ///< this rank has left, see Teams::leave()
     bool announced = false;  ///< this rank has notified all members that it has left
@@ -66,7 +64,6 @@ class Team {
     [[nodiscard]] Rank unchecked_peers() const {
         return state_->unchecked_peers.load(std::memory_order_relaxed);
     }
-    /// Returns a member's rank in the job.
     [[nodiscard]] Rank job_rank(Rank member) const { return state_->setup.job_ranks[member]; }
     [[nodiscard]] const TeamServices& services() const { return services_; }
     [[nodiscard]] std::uint32_t id() const { return state_->setup.id; }
@@ -94,14 +91,12 @@ class Team {
     /// Makes a blocking call. Returns nullptr on success, else the failure, valid until the next
     /// call. `purpose`: the library's function that makes the call, or Purpose::user_call.
     [[nodiscard]] const base::Failure* run(const Call& call, Purpose purpose = Purpose::user_call);
-    /// Makes a blocking exchange with the neighbors of a stencil.
     [[nodiscard]] const base::Failure* run(const Call& call, const Neighborhood& neighborhood);
-    /// Repeats a call that repeated() returned.
     [[nodiscard]] const base::Failure* run(const LastCall& last) {
         return run(*last.plan, last.memory);
     }
 
-    /// Starts a call. The caller must call StartedCalls::finish() or release().
+    /// Starts a call. The caller must call EngineProgress::finish() or release().
     [[nodiscard]] base::Result<Operation*> start(const Call& call);
 
     /// Makes the plan of a call for repeated starts. Returns the call with its own arrays.
@@ -109,8 +104,7 @@ class Team {
 
     [[nodiscard]] bool failed() const { return unchecked_peers() == 0; }  // from any thread
     [[nodiscard]] Departure& departure() { return departure_; }
-    /// Waits until local peers have read the buffers of ended calls, then fails if a call is in
-    /// flight.
+    /// Waits until peers have read the buffers of ended calls, then fails if a call is in flight.
     [[nodiscard]] base::Result<void> check_idle() const;
     /// Runs the team's last barrier. After its return this rank may reuse the team's region.
     [[nodiscard]] base::Result<void> run_free_barrier();
@@ -128,7 +122,6 @@ class Team {
     }
     /// Returns a number that is unique among all teams of this rank; may differ between ranks.
     [[nodiscard]] std::uint64_t serial() const { return serial_; }
-
     base::Result<void> force(Collective collective, std::string_view spec) {
         forget_last(collective);
         return plans_.force(collective, spec);
@@ -146,10 +139,11 @@ class Team {
     void prepare_cells(std::uint32_t cells);
     void forget_last(Collective collective);
     void drop_old_plans();
-    /// Runs a call whose buffers the plan accepts.
     [[nodiscard]] const base::Failure* run(const Plan& plan, const Registers& memory);
+    /// Starts a call whose operation is not exact_sum. `finish`: see Operation.
+    [[nodiscard]] base::Result<Operation*> start(const Call& call, std::function<void()> finish);
 
-    // Calls of Op::exact_sum: team_exact.cpp.
+    // Calls of Op::exact_sum: exact_call.cpp.
 
     [[nodiscard]] base::Result<void> check_exact(const Call& call) const;
     [[nodiscard]] const base::Failure* run_exact(const Call& call);
@@ -164,7 +158,6 @@ class Team {
     PlanCache plans_;
     static constexpr std::size_t kCollectives = collectives::kCollectives.size();
     std::array<LastCall, kCollectives> last_{};  ///< by collective
-    Recorder* recorder_;                         ///< nullptr: calls are not recorded
     base::Failure failure_;                      ///< failure of the last call that failed
     int nodes_;                                  ///< number of nodes with members
     TeamState* state_ = nullptr;
@@ -174,31 +167,5 @@ class Team {
     ExactScratch exact_scratch_;     ///< scratch memory of blocking calls
     Departure departure_;
 };
-
-/// Functions for the calls that Team::start() has started: test, wait and release.
-class StartedCalls {
-  public:
-    explicit StartedCalls(RealEngine& engine) : engine_(engine) {}
-
-    [[nodiscard]] bool ended(const Operation& operation);
-    /// Polls the engine once unless the call has already ended. Returns true if the call has ended.
-    [[nodiscard]] bool test(const Operation& operation);
-    void wait(Operation& operation);
-    /// Waits until the call has ended or the deadline has passed. Returns true if it has ended.
-    [[nodiscard]] bool wait(Operation& operation, base::Deadline deadline);
-    /// Returns the result of an ended call, and releases the operation.
-    [[nodiscard]] base::Result<void> finish(Operation& operation);
-    /// Releases the operation: the caller must not use it any more. The call itself continues.
-    void release(Operation& operation);
-
-  private:
-    RealEngine& engine_;
-};
-
-/// Checks the size of the longest text that reports collect: at least this rank's, `mine`; at most
-/// 4 GiB for all ranks.
-[[nodiscard]] base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks);
-/// Returns the functions by which the reports of a job exchange data on the world team.
-[[nodiscard]] JobExchange exchange_of(Team& world);
 
 }  // namespace weft::run

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "run/job/real_engine.hpp"
-#include "run/team/survivors.hpp"
+#include "run/team/agreement_exchange.hpp"
 
 namespace weft::run {
 
@@ -31,25 +31,20 @@ std::string team_name(std::uint32_t id, const std::vector<Rank>& job_ranks) {
     return fmt::format("team {} ({} ranks from rank {})", id, job_ranks.size(), job_ranks.front());
 }
 
-int nodes_of(const Job& job, const std::vector<Rank>& job_ranks) {
-    std::set<int> nodes;
-    for (const Rank rank : job_ranks) nodes.insert(job.node_of_rank[rank]);
-    return static_cast<int>(nodes.size());
-}
-
 plan::Machine machine_of(const TeamServices& services, const std::vector<Rank>& job_ranks) {
     const Job& job = services.job;
     plan::Machine machine = services.measured.costs.over(machine_over(job.provider));
     machine.host_ranks = job.busiest_host_ranks;
     machine.host_processors = job.busiest_host_processors;
-    const bool direct = nodes_of(job, job_ranks) == 1 ? job.direct : job.direct_everywhere;
+    for (const Rank rank : job_ranks) machine.node_of.push_back(job.node_of_rank[rank]);
+    const bool one_node = plan::Layout::of(machine.node_of).nodes() == 1;
+    const bool direct = one_node ? job.direct : job.direct_everywhere;
     const link::FabricPort* const port = job.wire->port();
     machine.direct_delivery = port && port->facts().notify.large != link::Notify::counter;
     machine.direct = direct && job_ranks.size() <= kDirectRanksMax;
     machine.bank_bytes = services.layout.shape.bulk_bytes;
     if (services.settings.direct == base::DirectMode::copy)
         machine = plan::with_kernel_copies(std::move(machine));
-    for (const Rank rank : job_ranks) machine.node_of.push_back(job.node_of_rank[rank]);
     return machine;
 }
 
@@ -96,7 +91,6 @@ Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first
     PlanContext context{
         .rank = static_cast<Rank>(me - job_ranks.begin()),
         .size = static_cast<Rank>(job_ranks.size()),
-        .nodes = nodes_of(job, job_ranks),
         .machine = machine_of(services_, job_ranks),
         .tuning = &services_.measured.tuning,
         .provider = job.provider,
@@ -109,11 +103,10 @@ Team& Teams::add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first
         context.choices =
             NodeChoices(job.wire->near(job.node_ranks.front()) + services_.layout.choices);
     for (const Rank rank : job_ranks) context.near.push_back(job.wire->near(rank) != nullptr);
-    // Ranks with equal nodes in their cards may still have failed to map each other's memory.
-    if (context.nodes == 1 && std::ranges::find(context.near, false) != context.near.end())
-        context.machine.direct = false;
     used_regions_ |= std::uint64_t{1} << id;
     const bool far = std::ranges::find(context.near, false) != context.near.end();
+    // Ranks with equal nodes in their cards may still have failed to map each other's memory.
+    if (far && context.layout.nodes() == 1) context.machine.direct = false;
     if (!far) SegmentLayout::keep_near_banks(context.region);
     for (const auto& [offset, bytes] : services_.layout.usual_memory(id)) {
         if (!far) break;
@@ -179,22 +172,6 @@ base::Result<std::vector<Teams::SplitEntry>> Teams::exchange(Team& parent, const
     return entries;
 }
 
-/// Fails if a new team has no common free region. All members check all teams, so all fail.
-base::Result<void> Teams::check_regions(const std::vector<SplitEntry>& entries) {
-    std::map<std::uint64_t, std::uint64_t> free_by_color;
-    for (const SplitEntry& entry : entries) {
-        if (entry.color == 0) continue;
-        const auto [at, added] = free_by_color.try_emplace(entry.color, entry.free_regions);
-        at->second &= entry.free_regions;
-        if (at->second == 0)
-            return base::fail(Status::memory,
-                              "split: no region is free on all members of the team of color {}; "
-                              "each rank can be in {} teams at a time",
-                              entry.color - 1, SegmentLayout::kTeams);
-    }
-    return {};
-}
-
 Teams::SplitEntry Teams::own_entry(int color, int key) {
     return {.color = color < 0 ? 0 : static_cast<std::uint64_t>(color) + 1,
             .key = static_cast<std::uint32_t>(key) ^ 0x8000'0000U,
@@ -207,31 +184,22 @@ Teams::SplitEntry Teams::own_entry(int color, int key) {
 base::Result<std::vector<Teams::SplitEntry>> Teams::gather_entries(Team& parent, int color,
                                                                    int key) {
     SplitEntry mine = own_entry(color, key);
-    for (const Team* child : abandoned_within(parent))
-        mine.abandoned |= std::uint64_t{1} << child->id();
+    const std::vector<Team*> abandoned = abandoned_within(parent);
+    for (const Team* child : abandoned) mine.abandoned |= std::uint64_t{1} << child->id();
     auto entries = exchange(parent, mine);
-    if (!entries) return entries;
-    if (std::ranges::all_of(*entries, [](const SplitEntry& entry) { return entry.abandoned == 0; }))
+    if (!entries ||
+        std::ranges::all_of(*entries, [](const SplitEntry& entry) { return entry.abandoned == 0; }))
         return entries;
-    WEFT_TRY(end_abandoned(parent, *entries));
-    return exchange(parent, own_entry(color, key));
-}
-
-/// Ends the teams within the parent that all their members have abandoned. Ends them in the order
-/// of their ids, which is equal on all members, so no cycle of waits can arise.
-base::Result<void> Teams::end_abandoned(const Team& parent,
-                                        const std::vector<SplitEntry>& entries) {
     const std::vector<Rank>& ranks = parent.state().setup.job_ranks;
-    for (Team* child : abandoned_within(parent)) {
-        const bool everywhere =
-            std::ranges::all_of(child->state().setup.job_ranks, [&](Rank member) {
-                const auto at = std::ranges::find(ranks, member) - ranks.begin();
-                return (entries[at].abandoned >> child->id() & 1) != 0;
-            });
-        if (!everywhere) continue;
-        WEFT_TRY(release(*child));
+    for (Team* child : abandoned) {  // in an order that is equal on all members: no cycle of waits
+        const auto abandons = [&](Rank member) {
+            const auto at = std::ranges::find(ranks, member) - ranks.begin();
+            return ((*entries)[at].abandoned >> child->id() & 1) != 0;
+        };
+        if (std::ranges::all_of(child->state().setup.job_ranks, abandons))
+            WEFT_TRY(release(*child));
     }
-    return {};
+    return exchange(parent, own_entry(color, key));
 }
 
 base::Result<Team*> Teams::split(Team& parent, int color, int key) {
@@ -240,18 +208,25 @@ base::Result<Team*> Teams::split(Team& parent, int color, int key) {
     if (!gathered) return gathered.failure().within("split");
     const std::vector<SplitEntry>& entries = *gathered;
     const SplitEntry& mine = entries[parent.rank()];
-    WEFT_TRY(check_regions(entries));
-    if (color < 0) return nullptr;
-
+    std::map<std::uint64_t, CommonRegion> regions;  // by color
     std::vector<Rank> ranks;
-    CommonRegion common{.first_tick = mine.tick};
     for (std::size_t r = 0; r < entries.size(); ++r) {
-        if (entries[r].color != mine.color) continue;
-        ranks.push_back(static_cast<Rank>(r));
-        common.add(entries[r].free_regions, entries[r].tick);
+        const SplitEntry& entry = entries[r];
+        if (entry.color == 0) continue;
+        auto& common = regions.try_emplace(entry.color, CommonRegion{entry.tick}).first->second;
+        common.add(entry.free_regions, entry.tick);
+        // All members check all new teams, so all fail.
+        if (common.free_regions == 0)
+            return base::fail(Status::memory,
+                              "split: no region is free on all members of the team of color {}; "
+                              "each rank can be in {} teams at a time",
+                              entry.color - 1, SegmentLayout::kTeams);
+        if (entry.color == mine.color) ranks.push_back(static_cast<Rank>(r));
     }
+    if (color < 0) return nullptr;
     std::ranges::stable_sort(ranks, {}, [&](Rank r) { return entries[r].key; });
     for (Rank& r : ranks) r = parent.job_rank(r);
+    const CommonRegion& common = regions.at(mine.color);
     return &add(common.id(), std::move(ranks), common.first_tick);
 }
 
@@ -403,6 +378,73 @@ base::Result<Team*> Teams::shrink(Team& parent) {
         if (!agreed->dead.contains(member)) ranks.push_back(parent.job_rank(member));
     return &add(static_cast<std::uint32_t>(std::countr_zero(agreed->word)), std::move(ranks),
                 (first + agreed->bound) & base::kTickMask);
+}
+
+// --- teams of survivors of deaths ---
+
+static base::Result<void> check_survivable(const TeamServices& services) {
+    if (services.settings.on_failure == base::FailureAction::proceed) return {};
+    return base::fail(Status::unsupported,
+                      "this call needs WEFT_ON_FAILURE=continue, which weft run --keep-going sets");
+}
+
+static base::Result<Ballot> agree(Team& team, std::uint64_t word, std::uint64_t bound,
+                                  bool is_last) {
+    const TeamServices& services = team.services();
+    WEFT_TRY(check_survivable(services));
+    Ballot vote{word, bound, dead_members(team)};
+    RealEngine& engine = services.engine;
+    const Turn::Hold hold = engine.take_turn();
+    AgreementExchange<RealEngine, link::Wire> exchange(engine, *services.job.wire,
+                                                       services.layout.agreements,
+                                                       {.team = team.id(),
+                                                        .rank = team.rank(),
+                                                        .job_ranks = team.state().setup.job_ranks,
+                                                        .tick = team.next_agreement()},
+                                                       std::move(vote));
+    if (!engine.await([&] { return exchange.advance(); }, [&] { return exchange.describe(); }))
+        return engine.failure();
+    Ballot decision = exchange.decision();
+    const auto has_ended = [&] {
+        return exchange.all_have_decided() && services.job.wire->in_flight() == 0;
+    };
+    if (is_last && !engine.await(has_ended, [] {
+            return std::string("finalize: waiting for the last messages of all survivors");
+        }))
+        return engine.failure();
+    return decision;
+}
+
+/// Also sets a word at each member, because a verdict can be lost: a member reads its mailbox only
+/// while it waits, and another message may overwrite the verdict before that.
+base::Result<void> revoke(Team& team) {
+    const TeamServices& services = team.services();
+    WEFT_TRY(check_survivable(services));
+    const TeamSetup& setup = team.state().setup;
+    const Rank me = team.job_rank(team.rank());
+    services.engine.revoke(team.state(), revocation(setup.id, me));
+    const Turn::Hold hold = services.engine.take_turn();
+    const Signal notice{setup.revoked,
+                        base::flag_word(setup.first_tick, static_cast<std::uint16_t>(me))};
+    for (const Rank member : setup.job_ranks)
+        if (!services.engine.deaths().contains(member))
+            services.onesided.put_signal(member, /*to=*/0, /*from=*/nullptr, /*bytes=*/0, notice,
+                                         Return::at_once);
+    return {};
+}
+
+base::Result<Ballot> agree(Team& team, std::uint64_t word, std::uint64_t bound) {
+    return agree(team, word, bound, /*is_last=*/false);
+}
+
+base::Result<void> agree_at_end(Team& world) {
+    static_cast<void>(WEFT_TRY(agree(world, 0, 0, /*is_last=*/true)));
+    return {};
+}
+
+RankSet dead_members(const Team& team) {
+    const Turn::Hold hold = team.services().engine.take_turn();
+    return dead_among(team.state().setup.job_ranks, team.services().engine.deaths());
 }
 
 }  // namespace weft::run

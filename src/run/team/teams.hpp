@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// teams.hpp - makes and ends the teams of this rank.
+// teams.hpp - makes, ends and revokes the teams of this rank; agreements of survivors.
 //
 // Idea     A team uses the region with the same number on all members. When the members make the
 //          team, they agree on a region that is free on all of them. Its number is the team's id.
@@ -14,6 +14,7 @@
 
 #include "base/region.hpp"
 #include "base/result.hpp"
+#include "run/agree/agreement.hpp"
 #include "run/job/layout.hpp"
 #include "run/team/team.hpp"
 
@@ -27,7 +28,6 @@ using Exchange = std::function<bool(const void* mine, void* all, std::size_t byt
 class SetupLock {
   public:
     using Hold = std::unique_lock<std::recursive_mutex>;
-
     explicit SetupLock(bool threads) : threads_(threads) {}
     [[nodiscard]] Hold take() { return threads_ ? Hold(mutex_) : Hold(); }
 
@@ -79,21 +79,16 @@ class Teams {
   private:
     struct SplitEntry;
     static constexpr std::uint64_t kRegionMask = (std::uint64_t{1} << SegmentLayout::kTeams) - 1;
-
     Team& add(std::uint32_t id, std::vector<Rank> job_ranks, base::Tick first_tick);
     void remove(Team& team);
     void end_left_teams();
     [[nodiscard]] bool all_have_left(Team& team);
-    /// Returns abandoned teams (Departure) whose members are all in `team`.
     [[nodiscard]] std::vector<Team*> abandoned_within(const Team& team) const;
-    [[nodiscard]] base::Result<void> end_abandoned(const Team& parent,
-                                                   const std::vector<SplitEntry>& entries);
     [[nodiscard]] SplitEntry own_entry(int color, int key);
     [[nodiscard]] static base::Result<std::vector<SplitEntry>> exchange(Team& parent,
                                                                         const SplitEntry& mine);
     [[nodiscard]] base::Result<std::vector<SplitEntry>> gather_entries(Team& parent, int color,
                                                                        int key);
-    [[nodiscard]] static base::Result<void> check_regions(const std::vector<SplitEntry>& entries);
     [[nodiscard]] base::Tick tick_bound() const;
 
     const TeamServices& services_;
@@ -104,5 +99,18 @@ class Teams {
     std::uint64_t serials_ = 0;       ///< last Team::serial()
     base::Tick retired_tick_ = 1;     ///< above all ticks of removed teams
 };
+
+// --- teams of survivors of deaths ---
+
+/// Fails the team on all members. Not collective.
+[[nodiscard]] base::Result<void> revoke(Team& team);
+/// Agrees with the surviving members on the bitwise and of the words and the maximum of the bounds.
+/// Collective over the survivors. Works on failed teams.
+[[nodiscard]] base::Result<Ballot> agree(Team& team, std::uint64_t word, std::uint64_t bound = 0);
+/// Agrees with the surviving members that all have called this function, and waits until no message
+/// between them is under way. After that, a rank may close the network.
+[[nodiscard]] base::Result<void> agree_at_end(Team& world);
+/// Returns the members that this rank knows to be dead.
+[[nodiscard]] RankSet dead_members(const Team& team);
 
 }  // namespace weft::run

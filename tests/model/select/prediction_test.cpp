@@ -108,6 +108,11 @@ double milliseconds(Action action) {
     return 1000 * static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
 }
 
+base::Result<ChosenAlgorithm> choose(const plan::Machine& machine, Rank ranks, const Call& call) {
+    return choose_algorithm({.size = ranks, .machine = machine, .provider = "none"},
+                            rounded(class_of(call)));
+}
+
 TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
     // Limit in ms, several times the usual time: builds may be unoptimized and machines busy.
     constexpr double kMillisecondsMax = 500;
@@ -120,11 +125,10 @@ TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
                             .type = Type::float64,
                             .op = Op::sum,
                             .root = traits.rooted() ? 0 : -1};
-            const Chooser chooser(machine, 2304, nullptr, "none", {});
             std::string chosen;
             const double taken = milliseconds([&] {
-                const auto choice = chooser.choose(call);
-                if (choice) chosen = (*choice)->text;
+                const auto choice = choose(machine, 2304, call);
+                if (choice) chosen = choice->text;
             });
             EXPECT_FALSE(chosen.empty()) << traits.name;
             EXPECT_LT(taken, kMillisecondsMax) << traits.name << ' ' << count;
@@ -137,19 +141,18 @@ TEST(Prediction, TheFirstCallOfEachCollectiveIsPredictedFast) {
 TEST(Prediction, TheFirstCallGetsTheBestCandidateFast) {
     constexpr double kSecondsMax = 0.5;  // also for unoptimized builds
     const plan::Machine machine = machine_of({"2304 on 128", even(128, 18)});
-    const Chooser chooser(machine, 2304, nullptr, "none", {});
     for (const std::size_t count : {1U, 8192U}) {
         const Call call{.collective = Collective::allreduce,
                         .count = count,
                         .type = Type::float64,
                         .op = Op::sum};
         const auto begin = std::clock();
-        const auto chosen = chooser.choose(call);
+        const auto chosen = choose(machine, 2304, call);
         const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
         ASSERT_TRUE(chosen.ok());
         EXPECT_LT(seconds, kSecondsMax);
         const auto all = rank_algorithms(machine, 2304, class_of(call));
-        EXPECT_EQ((*chosen)->text, all->algorithm()) << count;
+        EXPECT_EQ(chosen->text, all->algorithm()) << count;
         fmt::print("{} elements: {:.1f} ms\n", count, seconds * 1000);
     }
 }
@@ -159,7 +162,6 @@ TEST(Prediction, SkippedCandidatesWouldNotBeChosen) {
                              Team{"97 on a node", {97}}}) {
         const plan::Machine machine = machine_of(team);
         const auto ranks = static_cast<Rank>(machine.node_of.size());
-        const Chooser chooser(machine, ranks, nullptr, "none", {});
         for (const collectives::CollectiveTraits& traits : collectives::kCollectives) {
             if (traits.has_counts()) continue;
             for (const std::size_t count : {1U, 128U, 8192U}) {
@@ -167,10 +169,10 @@ TEST(Prediction, SkippedCandidatesWouldNotBeChosen) {
                                 .count = traits.has_data() ? count : 0,
                                 .type = Type::float64,
                                 .root = traits.rooted() ? 0 : -1};
-                const auto chosen = chooser.choose(call);
+                const auto chosen = choose(machine, ranks, call);
                 const auto all = rank_algorithms(machine, ranks, class_of(call));
                 ASSERT_TRUE(chosen.ok() && all.ok()) << traits.name;
-                EXPECT_EQ((*chosen)->text, all->algorithm())
+                EXPECT_EQ(chosen->text, all->algorithm())
                     << team.name << ' ' << traits.name << ' ' << count;
             }
         }

@@ -88,11 +88,12 @@ TEST(Tuning, AMeasuredTeamUsesTheMeasuredAlgorithm) {
         EXPECT_FALSE(predicted.measured_us.has_value());
         EXPECT_NE(predicted.algorithm(), "ring");
     }
-    const run::Chooser chooser(machine, 4, &*tuning, "none", {});
-    const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});
+    const auto chosen = run::choose_algorithm(
+        {.size = 4, .machine = machine, .tuning = &*tuning, .provider = "none"},
+        run::rounded(run::class_of({.collective = Collective::allreduce, .count = 8})));
     ASSERT_TRUE(chosen.ok());
-    EXPECT_EQ((*chosen)->text, "ring");
-    EXPECT_EQ((*chosen)->reason, "measured (file.json): 1.250 us");
+    EXPECT_EQ(chosen->text, "ring");
+    EXPECT_EQ(chosen->reason, "measured (file.json): 1.250 us");
 }
 
 TEST(Tuning, UnsuitableMeasuredAlgorithmsAreSkipped) {
@@ -104,11 +105,12 @@ TEST(Tuning, UnsuitableMeasuredAlgorithmsAreSkipped) {
         text.replace(text.find("\"4\""), 3, "\"3\"");
         const auto tuning = run::parse_tuning(file_with(text), "file");
         ASSERT_TRUE(tuning.ok()) << tuning.failure().text;
-        const run::Chooser chooser(run::machine_over(""), 3, &*tuning, "none", {});
-        const auto chosen = chooser.choose({.collective = Collective::allreduce, .count = 8});
+        const auto chosen = run::choose_algorithm(
+            {.size = 3, .machine = run::machine_over(""), .tuning = &*tuning, .provider = "none"},
+            run::rounded(run::class_of({.collective = Collective::allreduce, .count = 8})));
         ASSERT_TRUE(chosen.ok());
-        EXPECT_NE((*chosen)->text, algorithm);
-        EXPECT_EQ((*chosen)->reason.find("measured"), std::string::npos);
+        EXPECT_NE(chosen->text, algorithm);
+        EXPECT_EQ(chosen->reason.find("measured"), std::string::npos);
     }
 }
 

@@ -90,18 +90,19 @@ TEST(NodeChoices, WithAFullTableRanksComputeTheirChoices) {
     EXPECT_LT(second.computed, keys);
 }
 
-TEST(NodeChoices, AChooserReadsThePublishedChoice) {
-    // The second chooser has other costs, so alone it would choose another algorithm.
+TEST(NodeChoices, ARankReadsThePublishedChoice) {
+    // The second rank has other costs, so alone it would choose another algorithm.
     Table table;
-    constexpr Rank kRanks = 8;
-    constexpr const char* kProvider = "none";
     plan::Machine slow_machine = machine_over("");
     slow_machine.near.byte_fs *= 100'000;
-    const Call call{.collective = Collective::allreduce, .count = 64};
-    const auto text = [&](const Chooser& chooser) { return (*chooser.choose(call))->text; };
-    const Chooser first(machine_over(""), kRanks, nullptr, kProvider, {}, NodeChoices(table.bytes));
-    const Chooser second(slow_machine, kRanks, nullptr, kProvider, {}, NodeChoices(table.bytes));
-    const Chooser alone(slow_machine, kRanks, nullptr, kProvider, {});
+    const CallClass call = rounded(class_of({.collective = Collective::allreduce, .count = 64}));
+    const auto text = [&](const PlanContext& context) {
+        return choose_algorithm(context, call)->text;
+    };
+    const NodeChoices choices(table.bytes);
+    const PlanContext first{.size = 8, .machine = machine_over(""), .choices = choices};
+    const PlanContext second{.size = 8, .machine = slow_machine, .choices = choices};
+    const PlanContext alone{.size = 8, .machine = slow_machine};
     EXPECT_NE(text(first), text(alone));
     EXPECT_EQ(text(second), text(first));
 }
