@@ -17,15 +17,14 @@ TEST(NumbersOfInquiries, TheFirstCallHasNoPredecessor) {
         mine.epoch = epoch;
         Inquiry theirs = mine;
         theirs.hash_before = 1;
-        const std::string text = disagreement_text(theirs, mine, {.current = epoch, .before = 1});
+        const std::string text = disagreement_text(theirs, mine, epoch, 1);
         EXPECT_NE(text.find(fmt::format("call {} of team", epoch)), std::string::npos) << text;
     }
     Inquiry mine;
     mine.epoch = 7;
     Inquiry theirs = mine;
     theirs.hash_before = 1;
-    EXPECT_NE(disagreement_text(theirs, mine, {.current = 7, .before = 6}).find("call 6 of team"),
-              std::string::npos);
+    EXPECT_NE(disagreement_text(theirs, mine, 7, 6).find("call 6 of team"), std::string::npos);
 }
 
 }  // namespace
