@@ -320,8 +320,8 @@ class Engine {
         return run_with_turn(team, program, registers, reducer);
     }
 
-    bool run_fused(TeamState& team, const BoundProgram& program, const Registers& registers,
-                   const Reducer& reducer) {
+    [[gnu::always_inline]] bool run_fused(TeamState& team, const BoundProgram& program,
+                                          const Registers& registers, const Reducer& reducer) {
         const FusedCall call = begin_fused(team, program, registers, reducer);
         return make_steps(
             call, [this](FusedCall copy, const FusedStep& at) { return await_flag(copy, at); });

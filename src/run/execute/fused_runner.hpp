@@ -78,8 +78,10 @@ struct FusedCall {
 }
 
 /// Begins a call of any fused program, like begin_exchange().
-[[nodiscard]] inline FusedCall begin_fused(TeamState& team, const BoundProgram& program,
-                                           const Registers& registers, const Reducer& reducer) {
+[[nodiscard]] [[gnu::always_inline]] inline FusedCall begin_fused(TeamState& team,
+                                                                  const BoundProgram& program,
+                                                                  const Registers& registers,
+                                                                  const Reducer& reducer) {
     if (program.bulk) {
         Window& bulk = *team.bulk_of(program);
         team.moves[static_cast<std::size_t>(FusedMove::bulk)] =

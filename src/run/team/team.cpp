@@ -47,13 +47,20 @@ const base::Failure* Team::run(const Call& call, const Neighborhood& neighborhoo
     return run(*plan, memory);
 }
 
+/// Copies the failure of a team: Engine::failure() may already describe another thread's call. Not
+/// inlined, because that would add instructions to calls that succeed.
+[[gnu::noinline]] static const base::Failure* copy_failure(RealEngine& engine,
+                                                           const TeamState& team,
+                                                           base::Failure& copy) {
+    const Turn::Hold hold = engine.take_turn();
+    copy = team.failure;
+    return &copy;
+}
+
 const base::Failure* Team::run(const Plan& plan, const Registers& memory) {
     if (engine_.run(*state_, plan.program, memory, plan.reducer)) [[likely]]
         return nullptr;
-    const Turn::Hold hold = engine_.take_turn();
-    // A failed call fails its team. Engine::failure() may by now describe another thread's call.
-    failure_ = state_->failure;
-    return &failure_;
+    return copy_failure(engine_, *state_, failure_);
 }
 
 /// Most calls repeat the last call of their collective with other buffers.
