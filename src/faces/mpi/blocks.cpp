@@ -10,30 +10,34 @@ namespace weft::mpi {
 
 namespace {
 
+/// The first of several blocks, and the bytes from a block to the next.
+struct Blocks {
+    std::byte* first;
+    std::ptrdiff_t stride;
+};
+
 /// Copies blocks of a size that the compiler knows, or of `bytes` bytes if kBytes is 0.
 template <std::size_t kBytes>
-void copy_run(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from,
-              std::ptrdiff_t from_stride, std::size_t bytes, std::size_t times) {
+void copy_run(Blocks to, Blocks from, std::size_t bytes, std::size_t times) {
     for (std::size_t block = 0; block < times; ++block) {
-        std::memcpy(to, from, kBytes == 0 ? bytes : kBytes);
-        to += to_stride;
-        from += from_stride;
+        std::memcpy(to.first, from.first, kBytes == 0 ? bytes : kBytes);
+        to.first += to.stride;
+        from.first += from.stride;
     }
 }
 
-void copy_blocks(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from,
-                 std::ptrdiff_t from_stride, std::size_t bytes, std::size_t times) {
+void copy_blocks(const Blocks& to, const Blocks& from, std::size_t bytes, std::size_t times) {
     switch (bytes) {
         case 4:
-            return copy_run<4>(to, to_stride, from, from_stride, bytes, times);
+            return copy_run<4>(to, from, bytes, times);
         case 8:
-            return copy_run<8>(to, to_stride, from, from_stride, bytes, times);
+            return copy_run<8>(to, from, bytes, times);
         case 16:
-            return copy_run<16>(to, to_stride, from, from_stride, bytes, times);
+            return copy_run<16>(to, from, bytes, times);
         case 32:
-            return copy_run<32>(to, to_stride, from, from_stride, bytes, times);
+            return copy_run<32>(to, from, bytes, times);
         default:
-            return copy_run<0>(to, to_stride, from, from_stride, bytes, times);
+            return copy_run<0>(to, from, bytes, times);
     }
 }
 
@@ -215,38 +219,17 @@ bool BlockList::add(const BlockList& other, std::ptrdiff_t offset, std::size_t t
     return runs_.size() <= kRunsMax;
 }
 
-/// Calls copy(run, offset of the element, offset of the run's packed bytes).
-template <class Copy>
-void BlockList::for_each_run(std::size_t count, std::ptrdiff_t extent, Copy copy) const {
-    std::size_t packed = 0;
+void BlockList::move(std::byte* memory, std::byte* packed, std::size_t count, std::ptrdiff_t extent,
+                     bool packs, bool strided) const {
     for (std::size_t i = 0; i < count; ++i)
         for (const BlockRun& run : runs_) {
-            copy(run, static_cast<std::ptrdiff_t>(i) * extent + run.offset, packed);
-            packed += run.bytes * run.times;
+            const std::ptrdiff_t offset = static_cast<std::ptrdiff_t>(i) * extent + run.offset;
+            const Blocks own{memory + offset, run.stride};
+            const Blocks other = strided ? Blocks{packed + offset, run.stride}
+                                         : Blocks{packed, static_cast<std::ptrdiff_t>(run.bytes)};
+            copy_blocks(packs ? other : own, packs ? own : other, run.bytes, run.times);
+            if (!strided) packed += run.bytes * run.times;
         }
-}
-
-void BlockList::pack(const std::byte* memory, std::byte* packed, std::size_t count,
-                     std::ptrdiff_t extent) const {
-    for_each_run(count, extent, [&](const BlockRun& run, std::ptrdiff_t offset, std::size_t at) {
-        copy_blocks(packed + at, static_cast<std::ptrdiff_t>(run.bytes), memory + offset,
-                    run.stride, run.bytes, run.times);
-    });
-}
-
-void BlockList::unpack(std::byte* memory, const std::byte* packed, std::size_t count,
-                       std::ptrdiff_t extent) const {
-    for_each_run(count, extent, [&](const BlockRun& run, std::ptrdiff_t offset, std::size_t at) {
-        copy_blocks(memory + offset, run.stride, packed + at,
-                    static_cast<std::ptrdiff_t>(run.bytes), run.bytes, run.times);
-    });
-}
-
-void BlockList::copy(const std::byte* from, std::byte* to, std::size_t count,
-                     std::ptrdiff_t extent) const {
-    for_each_run(count, extent, [&](const BlockRun& run, std::ptrdiff_t offset, std::size_t) {
-        copy_blocks(to + offset, run.stride, from + offset, run.stride, run.bytes, run.times);
-    });
 }
 
 bool is_predefined(MPI_Datatype type) {

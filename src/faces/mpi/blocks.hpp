@@ -35,14 +35,10 @@ class BlockList {
     /// Returns false if the list would have more than kRunsMax runs.
     [[nodiscard]] bool add(const BlockList& other, std::ptrdiff_t offset, std::size_t times,
                            std::ptrdiff_t stride);
-    /// Copies `count` elements to packed bytes or from them. extent: bytes from an element to the
-    /// next.
-    void pack(const std::byte* memory, std::byte* packed, std::size_t count,
-              std::ptrdiff_t extent) const;
-    void unpack(std::byte* memory, const std::byte* packed, std::size_t count,
-                std::ptrdiff_t extent) const;
-    /// Copies the blocks of elements to the same places of other elements, and no other bytes.
-    void copy(const std::byte* from, std::byte* to, std::size_t count, std::ptrdiff_t extent) const;
+    /// Copies the blocks of `count` elements from `memory` to `packed` if `packs`, else back.
+    /// extent: bytes from an element to the next. strided: `packed` has the gaps of the type.
+    void move(std::byte* memory, std::byte* packed, std::size_t count, std::ptrdiff_t extent,
+              bool packs, bool strided) const;
     /// Returns true for a single block of `bytes` bytes at the start of the element.
     [[nodiscard]] bool is_one_block(std::size_t bytes) const {
         return runs_.size() == 1 && runs_[0].times == 1 && runs_[0].offset == 0 &&
@@ -56,9 +52,6 @@ class BlockList {
     }
 
   private:
-    template <class Copy>
-    void for_each_run(std::size_t count, std::ptrdiff_t extent, Copy copy) const;
-
     std::vector<BlockRun> runs_;
 };
 

@@ -24,7 +24,8 @@ namespace weft::mpi {
 /// name of the persistent entry. `key` has the arguments for a Shortcut (layer.hpp); `prepare`
 /// calls a function of PreparedCall. The blocking entry is short and calls serve_Name(), which is
 /// not inlined: it delays each call that the host serves.
-#define WEFT_MPI_TRIPLE(Name, Started, Initialized, kind, parameters, arguments, key, prepare)    \
+#define WEFT_MPI_TRIPLE(...) WEFT_MPI_TRIPLE_OF(__VA_ARGS__)
+#define WEFT_MPI_TRIPLE_OF(Name, Started, Initialized, kind, parameters, arguments, key, prepare) \
     static __attribute__((noinline)) int serve_##Name(WEFT_MPI_LIST parameters) {                 \
         return Layer::get().make<Form::blocking>(                                                 \
             CallKind::kind, Shortcut{WEFT_MPI_LIST key}, nullptr,                                 \
@@ -58,124 +59,122 @@ namespace weft::mpi {
 #define WEFT_MPI_HOST(P, Name) P##MPIX_##Name
 #endif
 
+/// Defines the entries of a collective whose parameters and arguments are `signature`, a macro
+/// below, and those with long counts.
+#define WEFT_MPI_FORMS(Name, Started, kind, signature, ...)                                   \
+    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, signature(int, int), __VA_ARGS__)       \
+    WEFT_MPI_LONG(Name##_c, Started##_c, Name##_init_c, kind, signature(MPI_Count, MPI_Aint), \
+                  __VA_ARGS__)
 #if MPI_VERSION >= 4
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...)                                     \
-    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)         \
-    WEFT_MPI_TRIPLE(Name##_c, Started##_c, Name##_init_c, kind, parameters(MPI_Count, MPI_Aint), \
-                    __VA_ARGS__)
+#define WEFT_MPI_LONG(...) WEFT_MPI_TRIPLE(__VA_ARGS__)
 #else
-#define WEFT_MPI_FORMS(Name, Started, kind, parameters, ...) \
-    WEFT_MPI_TRIPLE(Name, Started, Name##_init, kind, parameters(int, int), __VA_ARGS__)
+#define WEFT_MPI_LONG(...)
 #endif
 
-#define BCAST(Count, At) (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm)
-#define REDUCTION(Count, At) \
-    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
-#define REDUCE(Count, At) \
-    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm)
-#define REDUCE_SCATTER(Count, At) \
-    (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+#define BCAST(Count, At)                                                     \
+    (void* buffer, Count count, MPI_Datatype type, int root, MPI_Comm comm), \
+        (buffer, count, type, root, comm)
+#define REDUCTION(Count, At)                                                               \
+    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+        (in, out, count, type, op, comm)
+#define REDUCE(Count, At)                                                            \
+    (const void* in, void* out, Count count, MPI_Datatype type, MPI_Op op, int root, \
+     MPI_Comm comm),                                                                 \
+        (in, out, count, type, op, root, comm)
+#define REDUCE_SCATTER(Count, At)                                                                  \
+    (const void* in, void* out, const Count* counts, MPI_Datatype type, MPI_Op op, MPI_Comm comm), \
+        (in, out, counts, type, op, comm)
 #define MOVEMENT(Count, At)                                                            \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, \
-     MPI_Datatype out_type, MPI_Comm comm)
+     MPI_Datatype out_type, MPI_Comm comm),                                            \
+        (in, in_count, in_type, out, out_count, out_type, comm)
 #define ROOTED(Count, At)                                                              \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, Count out_count, \
-     MPI_Datatype out_type, int root, MPI_Comm comm)
+     MPI_Datatype out_type, int root, MPI_Comm comm),                                  \
+        (in, in_count, in_type, out, out_count, out_type, root, comm)
 #define GATHERV(Count, At)                                                                 \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
-     const At* places, MPI_Datatype type, int root, MPI_Comm comm)
+     const At* places, MPI_Datatype type, int root, MPI_Comm comm),                        \
+        (in, in_count, in_type, out, counts, places, type, root, comm)
 #define SCATTERV(Count, At)                                                               \
     (const void* in, const Count* counts, const At* places, MPI_Datatype type, void* out, \
-     Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm)
+     Count out_count, MPI_Datatype out_type, int root, MPI_Comm comm),                    \
+        (in, counts, places, type, out, out_count, out_type, root, comm)
 #define ALLGATHERV(Count, At)                                                              \
     (const void* in, Count in_count, MPI_Datatype in_type, void* out, const Count* counts, \
-     const At* places, MPI_Datatype type, MPI_Comm comm)
+     const At* places, MPI_Datatype type, MPI_Comm comm),                                  \
+        (in, in_count, in_type, out, counts, places, type, comm)
 #define ALLTOALLV(Count, At)                                                                       \
     (const void* in, const Count* in_counts, const At* in_places, MPI_Datatype in_type, void* out, \
-     const Count* out_counts, const At* out_places, MPI_Datatype out_type, MPI_Comm comm)
+     const Count* out_counts, const At* out_places, MPI_Datatype out_type, MPI_Comm comm),         \
+        (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm)
 #define ALLTOALLW(Count, At)                                                                    \
     (const void* in, const Count* in_counts, const At* in_places, const MPI_Datatype* in_types, \
      void* out, const Count* out_counts, const At* out_places, const MPI_Datatype* out_types,   \
-     MPI_Comm comm)
+     MPI_Comm comm),                                                                            \
+        (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm)
 
 WEFT_MPI_TRIPLE(Barrier, Ibarrier, Barrier_init, barrier, (MPI_Comm comm), (comm), (comm),
                 barrier())
-WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (buffer, count, type, root, comm),
-               (comm, count, type), broadcast({buffer, count, type}, root))
-WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (in, out, count, type, op, comm),
-               (comm, count, type, op), all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (in, out, count, type, op, root, comm),
-               (comm, count, type, op), reduce(in, {out, count, type}, op, root))
-WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (in, out, count, type, op, comm),
-               (comm, count, type, op), all_reduce(in, {out, count, type}, op))
-WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (in, out, count, type, op, comm),
-               (comm, count, type, op), all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Bcast, Ibcast, broadcast, BCAST, (comm, count, type),
+               broadcast({buffer, count, type}, root))
+WEFT_MPI_FORMS(Allreduce, Iallreduce, allreduce, REDUCTION, (comm, count, type, op),
+               all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Reduce, Ireduce, reduce, REDUCE, (comm, count, type, op),
+               reduce(in, {out, count, type}, op, root))
+WEFT_MPI_FORMS(Scan, Iscan, scan, REDUCTION, (comm, count, type, op),
+               all_reduce(in, {out, count, type}, op))
+WEFT_MPI_FORMS(Exscan, Iexscan, exscan, REDUCTION, (comm, count, type, op),
+               all_reduce(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter_block, REDUCTION,
-               (in, out, count, type, op, comm), (comm, count, type, op),
-               reduce_blocks(in, {out, count, type}, op))
+               (comm, count, type, op), reduce_blocks(in, {out, count, type}, op))
 WEFT_MPI_FORMS(Reduce_scatter, Ireduce_scatter, reduce_scatter, REDUCE_SCATTER,
-               (in, out, counts, type, op, comm), (comm, Shortcut::kNever),
+               (comm, Shortcut::kNever),
                reduce_scatter(in, RankBlocks(out, counts, counts, &type), op))
 WEFT_MPI_FORMS(Gather, Igather, gather, ROOTED,
-               (in, in_count, in_type, out, out_count, out_type, root, comm),
                (comm, in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
                gather(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}, root))
 WEFT_MPI_FORMS(Scatter, Iscatter, scatter, ROOTED,
-               (in, in_count, in_type, out, out_count, out_type, root, comm),
                (comm, in_count, in_type, MPI_OP_NULL, root, out_count, out_type),
                scatter(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}, root))
-WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type, comm), (comm, out_count, out_type),
+WEFT_MPI_FORMS(Allgather, Iallgather, allgather, MOVEMENT, (comm, out_count, out_type),
                allgather(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
-WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type, comm), (comm, out_count, out_type),
+WEFT_MPI_FORMS(Alltoall, Ialltoall, alltoall, MOVEMENT, (comm, out_count, out_type),
                alltoall(Elements{in, in_count, in_type}, Elements{out, out_count, out_type}))
-WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV,
-               (in, in_count, in_type, out, counts, places, type, root, comm), (comm),
+WEFT_MPI_FORMS(Gatherv, Igatherv, gatherv, GATHERV, (comm),
                gather({in, in_count, in_type}, RankBlocks{out, counts, places, &type}, root))
-WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV,
-               (in, counts, places, type, out, out_count, out_type, root, comm), (comm),
+WEFT_MPI_FORMS(Scatterv, Iscatterv, scatterv, SCATTERV, (comm),
                scatter(RankBlocks{in, counts, places, &type}, {out, out_count, out_type}, root))
-WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV,
-               (in, in_count, in_type, out, counts, places, type, comm), (comm, Shortcut::kNever),
+WEFT_MPI_FORMS(Allgatherv, Iallgatherv, allgatherv, ALLGATHERV, (comm, Shortcut::kNever),
                allgather({in, in_count, in_type}, RankBlocks{out, counts, places, &type}))
-WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV,
-               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm),
-               (comm),
+WEFT_MPI_FORMS(Alltoallv, Ialltoallv, alltoallv, ALLTOALLV, (comm),
                alltoall(RankBlocks{in, in_counts, in_places, &in_type},
                         RankBlocks{out, out_counts, out_places, &out_type}))
-WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW,
-               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm),
-               (comm),
+WEFT_MPI_FORMS(Alltoallw, Ialltoallw, alltoallw, ALLTOALLW, (comm),
                alltoall(RankBlocks{in, in_counts, in_places, in_types, true},
                         RankBlocks{out, out_counts, out_places, out_types, true}))
 
 // --- calls with neighbors ------------------------------------------------------------------------
 
 // The displacements of neighbor_alltoallw are addresses in all its forms.
-#define NEIGHBOR_ALLTOALLW(Count, At)                                                              \
-    (const void* in, const Count* in_counts, const MPI_Aint* in_places,                            \
-     const MPI_Datatype* in_types, void* out, const Count* out_counts, const MPI_Aint* out_places, \
-     const MPI_Datatype* out_types, MPI_Comm comm)
+#define NEIGHBOR_ALLTOALLW(Count, At) ALLTOALLW(Count, MPI_Aint)
 
 WEFT_MPI_FORMS(Neighbor_allgather, Ineighbor_allgather, neighbor_allgather, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type, comm), (comm, Shortcut::kNever),
+               (comm, Shortcut::kNever),
                neighbor_allgather(Elements{in, in_count, in_type},
                                   Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, MOVEMENT,
-               (in, in_count, in_type, out, out_count, out_type, comm), (comm, Shortcut::kNever),
+               (comm, Shortcut::kNever),
                neighbor_alltoall(Elements{in, in_count, in_type},
                                  Elements{out, out_count, out_type}))
 WEFT_MPI_FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, neighbor_allgatherv, ALLGATHERV,
-               (in, in_count, in_type, out, counts, places, type, comm), (comm, Shortcut::kNever),
+               (comm, Shortcut::kNever),
                neighbor_allgather({in, in_count, in_type}, RankBlocks{out, counts, places, &type}))
 WEFT_MPI_FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, neighbor_alltoallv, ALLTOALLV,
-               (in, in_counts, in_places, in_type, out, out_counts, out_places, out_type, comm),
                (comm, Shortcut::kNever),
                neighbor_alltoall(RankBlocks{in, in_counts, in_places, &in_type},
                                  RankBlocks{out, out_counts, out_places, &out_type}))
 WEFT_MPI_FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw, NEIGHBOR_ALLTOALLW,
-               (in, in_counts, in_places, in_types, out, out_counts, out_places, out_types, comm),
                (comm, Shortcut::kNever),
                neighbor_alltoall(RankBlocks{in, in_counts, in_places, in_types, true},
                                  RankBlocks{out, out_counts, out_places, out_types, true}))

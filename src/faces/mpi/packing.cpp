@@ -77,14 +77,8 @@ int move(Packing piece, bool packs) {
         return MPI_SUCCESS;
     }
     if (const BlockList* const blocks = piece.facts.blocks.get()) {
-        const auto count = static_cast<std::size_t>(piece.count);
-        if (piece.strided)
-            blocks->copy(packs ? piece.memory : piece.packed, packs ? piece.packed : piece.memory,
-                         count, piece.facts.extent);
-        else if (packs)
-            blocks->pack(piece.memory, piece.packed, count, piece.facts.extent);
-        else
-            blocks->unpack(piece.memory, piece.packed, count, piece.facts.extent);
+        blocks->move(piece.memory, piece.packed, static_cast<std::size_t>(piece.count),
+                     piece.facts.extent, packs, piece.strided);
         return MPI_SUCCESS;
     }
     MPI_Datatype made = MPI_DATATYPE_NULL;
