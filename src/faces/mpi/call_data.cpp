@@ -88,15 +88,19 @@ Why CallData::set_blocks(const RankBlocks& given, const Entries& entries, const 
     const std::size_t all = entries.of_block.size();
     std::vector<Packing> blocks;  // in the order in which the blocks of an entry arrive
     std::vector<int> entry_of;
+    std::vector<int> blocks_of(entries.count);
     for (std::size_t i = 0; i < all; ++i) {
         const std::size_t number = use.order == BlockOrder::backward  ? all - 1 - i
                                    : use.order == BlockOrder::crossed ? i ^ 1
                                                                       : i;
         Packing block;
         if (!read_block(given, number, block)) return Why::arguments;
-        if (entries.of_block[number] < 0) continue;
+        const int entry = entries.of_block[number];
+        if (entry < 0) continue;
+        const int earlier = blocks_of[static_cast<std::size_t>(entry)]++;
+        if (use.round != BlockUse::kAllRounds && use.round != earlier) continue;
         blocks.push_back(std::move(block));
-        entry_of.push_back(entries.of_block[number]);
+        entry_of.push_back(entry);
     }
     if (!use_in_place(blocks, entry_of, entries, use))
         pack_entries(blocks, entry_of, entries, use.shares);

@@ -177,6 +177,9 @@ struct BlockUse {
     bool copies = false;    ///< the call overwrites the blocks, so the input must be a copy
     bool shares = false;    ///< all blocks of an entry receive the same data
     BlockOrder order = BlockOrder::forward;
+    int round = kAllRounds;  ///< number of the only block of each entry that is used
+
+    static constexpr int kAllRounds = -1;
 };
 
 /// Data that this rank sends, or memory for the data that it receives. Functions that set it return

@@ -287,6 +287,12 @@ std::shared_ptr<Lane> Layer::new_lane(const Communicator& at, const std::vector<
     return team == nullptr ? nullptr : std::make_shared<Lane>(team, lanes_);
 }
 
+/// Exchange `rounds`. By guarantee `order`, all members make it in the same call.
+void Layer::agree_on_rounds(Communicator& at, const PreparedCall& call) {
+    if (at.neighbors->must_agree(call.kind()))
+        at.neighbors->agree(all_agree(at.member.comm, call.longest() >= kRoundMin));
+}
+
 /// Returns Why::served if weft serves the call by the rules of the mode `auto`, else Why::slower.
 /// By guarantees `order` and `bytes`, all members make the exchange `buffers` in the same call.
 Why Layer::choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut) {

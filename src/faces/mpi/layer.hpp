@@ -20,7 +20,7 @@
 //          `auto`, and whether a rank has several threads. `join`: the runtime starts on all ranks
 //          of the job, or on none. `team`: all members of a communicator make a team or a lane, or
 //          use a team that all have, or none does. `buffers`: whether the buffers of long calls
-//          recur on all members.
+//          recur on all members. `rounds`: whether the data of neighbors is long on all members.
 //          Facts of one rank (addresses, free memory, counts that only this rank knows, types of
 //          moved data) never decide (prepared.hpp).
 // Holds    The layer serves nothing before MPI_Init has ended or, in a program that only uses
@@ -78,7 +78,7 @@ struct Communicator {
     unsigned calls = 0;                       ///< blocking calls before the communicator had a team
     unsigned next_try = 1;                    ///< value of `calls` at which to try to make a team
     std::shared_ptr<Neighborhood> neighbors;  ///< made by the first neighbor call
-    /// Last blocking neighbor call. Programs repeat such calls, whose arguments are long lists.
+    /// Last neighbor call. Programs repeat such calls, whose arguments are long lists.
     std::shared_ptr<PreparedCall> neighbor_call;
     std::unique_ptr<Choices> choices;  ///< for kinds in mode `auto`; nullptr: no kind, or no team
 
@@ -154,10 +154,11 @@ class Layer {
         if (why == Why::served && kBlocks && at->team == nullptr && at->member.size > 1)
             why = try_team(*at);
         if (why == Why::served) {
-            const bool is_kept = kBlocks && kind >= CallKind::neighbor_allgather && !threaded_;
+            const bool is_kept =
+                kForm != Form::persistent && kind >= CallKind::neighbor_allgather && !threaded_;
             std::optional<PreparedCall> made;
             PreparedCall& call =
-                is_kept ? kept_call(*at, kind)
+                is_kept ? kept_call(*at, kind, kForm)
                         : made.emplace(kind, at->member, kForm, neighbors_for(*at, kind));
             why = locked([&] { return prepare(call); });
             if (why == Why::served && at->choices != nullptr &&
@@ -170,22 +171,26 @@ class Layer {
                 const std::size_t bytes = statistics_.enabled() ? call.bytes() : 0;
                 int result = MPI_SUCCESS;
                 if constexpr (kBlocks) {
+                    if (is_kept && !settings_.threads_anywhere && at->member.size > 1)
+                        agree_on_rounds(*at, call);
                     if (at->group != nullptr) ++at->group->calls;
                     const weft_status status = runtime_.run(at->team, call);
                     if (status != WEFT_OK && resumes(*at, call, status)) [[unlikely]]
                         why = Why::no_team;
                     else
                         result = runtime_.finish(call, status);
-                    if (is_kept && result == MPI_SUCCESS && call.packed_bytes() > kKeptMax)
-                        at->neighbor_call = nullptr;
                 } else {
-                    auto shared = std::make_shared<PreparedCall>(std::move(call));
+                    auto shared = is_kept ? at->neighbor_call
+                                          : std::make_shared<PreparedCall>(std::move(call));
                     shared->keep_types();
                     result = kForm == Form::started
                                  ? runtime_.start(at->lane_team(), std::move(shared), request)
                                  : PersistentCalls::get().add(std::move(shared), std::move(lane),
                                                               request);
                 }
+                if (is_kept && result == MPI_SUCCESS &&
+                    at->neighbor_call->packed_bytes() > kKeptMax)
+                    at->neighbor_call = nullptr;
                 if (why == Why::served) {
                     statistics_.count(kind, why, bytes, begun);
                     return result;
@@ -233,13 +238,15 @@ class Layer {
     static constexpr int kLanesMax = 22;          ///< a rank can be in 32 teams; others are shared
     static constexpr std::size_t kUnusedMax = 4;  ///< shared teams that no communicator uses
 
-    static constexpr std::size_t kKeptMax = 64 << 10;  ///< packed bytes of a kept neighbor call
+    static constexpr std::size_t kRoundMin = 64 << 10;  ///< data for a neighbor, for rounds
+    static constexpr std::size_t kKeptMax = 64 << 10;   ///< packed bytes of a kept neighbor call
 
     Communicator* add(MPI_Comm comm);
     Why try_team(Communicator& at);
     void share_team(Communicator& at, const std::vector<int>& members);
     void make_lane(Communicator& at, const std::vector<int>& members, bool wanted);
     Why take_lane(Communicator& at, std::shared_ptr<Lane>& lane);
+    static void agree_on_rounds(Communicator& at, const PreparedCall& call);
     bool resumes(Communicator& at, const PreparedCall& call, weft_status status);
     [[nodiscard]] bool is_ready_for_lane();
     std::shared_ptr<Lane> new_lane(const Communicator& at, const std::vector<int>& members,
@@ -252,11 +259,12 @@ class Layer {
         if (at.neighbors == nullptr) at.neighbors = Neighborhood::of(at.member.comm);
         return at.neighbors;
     }
-    [[nodiscard]] static PreparedCall& kept_call(Communicator& at, CallKind kind) {
-        if (at.neighbor_call == nullptr || at.neighbor_call->kind() != kind)
-            at.neighbor_call = std::make_shared<PreparedCall>(kind, at.member, Form::blocking,
-                                                              neighbors_for(at, kind));
-        return *at.neighbor_call;
+    /// Returns the last neighbor call if it has this kind and form and is complete, else a new one.
+    [[nodiscard]] static PreparedCall& kept_call(Communicator& at, CallKind kind, Form form) {
+        std::shared_ptr<PreparedCall>& kept = at.neighbor_call;
+        if (kept == nullptr || !kept->is(kind, form) || kept.use_count() > 1)
+            kept = std::make_shared<PreparedCall>(kind, at.member, form, neighbors_for(at, kind));
+        return *kept;
     }
     /// shortcut: nullptr for a started call.
     [[nodiscard]] Why choose(Communicator& at, const PreparedCall& call, const Shortcut* shortcut);

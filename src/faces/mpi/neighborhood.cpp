@@ -45,9 +45,18 @@ std::shared_ptr<Neighborhood> Neighborhood::of(MPI_Comm comm) {
     std::vector<int> sources;
     std::vector<int> destinations;
     int count = 0;
+    int on_itself = 0;
+    int on_one = 1;  // most blocks for one neighbor
     if (topology == MPI_CART) {
         PMPI_Cartdim_get(comm, &count);
-        sources.resize(2 * static_cast<std::size_t>(count));
+        const auto dimensions = static_cast<std::size_t>(count);
+        std::vector<int> extents(dimensions + 1), periods(dimensions + 1), place(dimensions + 1);
+        PMPI_Cart_get(comm, count, extents.data(), periods.data(), place.data());
+        for (std::size_t i = 0; i < dimensions; ++i) {
+            if (periods[i] != 0 && extents[i] == 1) on_itself += 2;
+            if (periods[i] != 0 && extents[i] == 2) on_one = 2;
+        }
+        sources.resize(2 * dimensions);
         for (int dimension = 0; dimension < count; ++dimension) {
             int* const both = sources.data() + 2 * static_cast<std::size_t>(dimension);
             PMPI_Cart_shift(comm, dimension, 1, &both[0], &both[1]);
@@ -71,8 +80,10 @@ std::shared_ptr<Neighborhood> Neighborhood::of(MPI_Comm comm) {
     } else {
         return nullptr;
     }
-    return std::shared_ptr<Neighborhood>(
+    std::shared_ptr<Neighborhood> made(
         new Neighborhood(sources, destinations, topology == MPI_CART));
+    made->blocks_max_ = std::max(on_itself, on_one);
+    return made;
 }
 
 /// Open MPI 4.1 gives the messages of a blocking call on a grid a tag for each direction; MPICH 4.0

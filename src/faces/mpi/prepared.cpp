@@ -139,37 +139,48 @@ Why PreparedCall::alltoall(const RankBlocks& in, const RankBlocks& out) {
 
 // --- neighbors -----------------------------------------------------------------------------------
 
-/// Returns true if a blocking call has the arguments of the last one. Its preparation then still
-/// holds. Otherwise discards the preparation.
-bool PreparedCall::repeats(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out) {
-    if (form_ != Form::blocking) return false;
-    given_arguments_.clear();
-    const bool comparable = in.append_to(given_arguments_, in_blocks) &&
-                            out.append_to(given_arguments_, neighbors_->sources().of_block.size());
-    if (comparable && given_arguments_ == arguments_) return true;
+/// Calls set_in(data, round) and sets the output, for each round, unless the arguments are those of
+/// the last call, whose preparation still holds.
+template <class SetIn>
+Why PreparedCall::set_neighbors(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out,
+                                BlockUse use, SetIn set_in) {
+    const Entries& sources = neighbors_->sources();
+    const int rounds = neighbors_->rounds(kind_, form_);
+    given_arguments_.assign(1, rounds);
+    const bool comparable = form_ != Form::persistent &&
+                            in.append_to(given_arguments_, in_blocks) &&
+                            out.append_to(given_arguments_, sources.of_block.size());
+    if (comparable && given_arguments_ == arguments_) return Why::served;
+    arguments_.clear();
     in_ = {};
     out_ = {};
-    arguments_.clear();
-    if (comparable) arguments_.swap(given_arguments_);
-    return false;
+    later_rounds_.clear();
+    later_rounds_.resize(static_cast<std::size_t>(rounds - 1));
+    Why why = Why::served;
+    int round = 0;
+    for_each_round([&](CallData& from, CallData& to) {
+        use.round = rounds == 1 ? BlockUse::kAllRounds : round++;
+        if (why == Why::served) why = set_in(from, use.round);
+        if (why == Why::served) why = to.set_blocks(out, sources, use);
+    });
+    if (why == Why::served && comparable) arguments_.swap(given_arguments_);
+    return why;
 }
 
 Why PreparedCall::neighbor_allgather(const Elements& in, const RankBlocks& out) {
     if (neighbors_ == nullptr) return Why::arguments;
-    if (repeats(in, 1, out)) return Why::served;
-    const Why why = set(in_, in);
-    if (why != Why::served) return why;
-    return out_.set_blocks(out, neighbors_->sources(), {.receives = true, .shares = true});
+    return set_neighbors(in, 1, out, {.receives = true, .shares = true},
+                         [&](CallData& data, int) { return set(data, in); });
 }
 
 Why PreparedCall::neighbor_alltoall(const RankBlocks& in, const RankBlocks& out) {
     if (neighbors_ == nullptr) return Why::arguments;
     const Entries& destinations = neighbors_->destinations();
-    if (repeats(in, destinations.of_block.size(), out)) return Why::served;
-    const Why why = in_.set_blocks(in, destinations, {});
-    if (why != Why::served) return why;
-    return out_.set_blocks(out, neighbors_->sources(),
-                           {.receives = true, .order = neighbors_->order(kind_, form_)});
+    return set_neighbors(in, destinations.of_block.size(), out,
+                         {.receives = true, .order = neighbors_->order(kind_, form_)},
+                         [&](CallData& data, int round) {
+                             return data.set_blocks(in, destinations, {.round = round});
+                         });
 }
 
 // --- reductions ----------------------------------------------------------------------------------
@@ -304,26 +315,48 @@ Why PreparedCall::prepare_combination(const void* in, const Elements& out, MPI_O
 /// An error of packing is returned by finish(), because other members may already be in the call.
 weft_status PreparedCall::run(weft_team* team, weft_request** request) {
     error_ = MPI_SUCCESS;
-    for (const Packing& one : in_.packings)
-        if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
+    for_each_round([&](const CallData& in, const CallData&) {
+        for (const Packing& one : in.packings)
+            if (const int error = one.pack(); error_ == MPI_SUCCESS) error_ = error;
+    });
     if (member_.size == 1) {
         run_alone();
         return WEFT_OK;
     }
-    const void* const in = in_.memory;
-    void* const out = out_.memory;
+    if (form_ != Form::persistent) {
+        weft_status status = WEFT_OK;
+        for_each_round([&](const CallData& in, const CallData& out) {
+            if (status == WEFT_OK) status = call_weft(team, in, out, request);
+        });
+        return status;
+    }
+    weft_request* made = persistent_.get();
+    weft_status status = made != nullptr ? WEFT_OK : call_weft(team, in_, out_, &made);
+    if (persistent_ == nullptr) persistent_.reset(made);
+    if (status == WEFT_OK) status = weft_start(made);
+    if (status == WEFT_OK) *request = made;
+    return status;
+}
+
+weft_status PreparedCall::call_weft(weft_team* team, const CallData& from, const CallData& to,
+                                    weft_request** request) {
+    const void* const in = from.memory;
+    void* const out = to.memory;
     weft_neighbors* list = nullptr;
     if (neighbors_ != nullptr)
         if (const weft_status status = neighbors_->list_for(team, list); status != WEFT_OK)
             return status;
-    const std::size_t* const in_counts = in_.counts.data();
-    const std::size_t* const in_places = in_.displacements.data();
-    const std::size_t* const counts = out_.counts.data();
-    const std::size_t* const places = out_.displacements.data();
-#define WEFT_MPI_CASE(kind, name, ...)                                           \
-    case CallKind::kind:                                                         \
-        return request == nullptr ? weft_##name(team __VA_OPT__(, ) __VA_ARGS__) \
-                                  : weft_i##name(team __VA_OPT__(, ) __VA_ARGS__, request)
+    const std::size_t* const in_counts = from.counts.data();
+    const std::size_t* const in_places = from.displacements.data();
+    const std::size_t* const counts = to.counts.data();
+    const std::size_t* const places = to.displacements.data();
+#define WEFT_MPI_CALL(name, ...)                                                \
+    return form_ == Form::persistent ? weft_##name##_init(__VA_ARGS__, request) \
+           : request == nullptr      ? weft_##name(__VA_ARGS__)                 \
+                                     : weft_i##name(__VA_ARGS__, request)
+#define WEFT_MPI_CASE(kind, name, ...) \
+    case CallKind::kind:               \
+        WEFT_MPI_CALL(name, team __VA_OPT__(, ) __VA_ARGS__)
     switch (moves_as_) {
         WEFT_MPI_CASE(barrier, barrier);
         WEFT_MPI_CASE(broadcast, broadcast, out, count_, type_, root_);
@@ -344,20 +377,15 @@ weft_status PreparedCall::run(weft_team* team, weft_request** request) {
         WEFT_MPI_CASE(reduce_scatter, reduce_scatterv, in, out, in_counts, type_, op_);
         case CallKind::neighbor_allgather:
         case CallKind::neighbor_allgatherv:
-            return request == nullptr
-                       ? weft_neighbor_allgatherv(list, in, count_, out, counts, places, type_)
-                       : weft_ineighbor_allgatherv(list, in, count_, out, counts, places, type_,
-                                                   request);
+            WEFT_MPI_CALL(neighbor_allgatherv, list, in, count_, out, counts, places, type_);
         case CallKind::neighbor_alltoall:
         case CallKind::neighbor_alltoallv:
         case CallKind::neighbor_alltoallw:
-            return request == nullptr
-                       ? weft_neighbor_alltoallv(list, in, in_counts, in_places, out, counts,
-                                                 places, type_)
-                       : weft_ineighbor_alltoallv(list, in, in_counts, in_places, out, counts,
-                                                  places, type_, request);
+            WEFT_MPI_CALL(neighbor_alltoallv, list, in, in_counts, in_places, out, counts, places,
+                          type_);
     }
 #undef WEFT_MPI_CASE
+#undef WEFT_MPI_CALL
     return WEFT_ERR_UNSUPPORTED;
 }
 
@@ -388,8 +416,10 @@ int PreparedCall::finish() {
     if (combination_ != nullptr)
         if (const int error = combination_->run(out_.packed.get()); error_ == MPI_SUCCESS)
             error_ = error;
-    for (const Packing& one : out_.packings)
-        if (const int error = one.unpack(); error_ == MPI_SUCCESS) error_ = error;
+    for_each_round([&](const CallData&, const CallData& out) {
+        for (const Packing& one : out.packings)
+            if (const int error = one.unpack(); error_ == MPI_SUCCESS) error_ = error;
+    });
     return error_;
 }
 
@@ -398,8 +428,12 @@ std::size_t PreparedCall::bytes() const {
     const bool has_equal_blocks =
         kind_ == CallKind::alltoall || kind_ == CallKind::reduce_scatter_block;
     const auto times = static_cast<std::size_t>(has_equal_blocks ? member_.size : 1);
-    return (has_blocks ? std::reduce(in_.counts.begin(), in_.counts.end()) : count_ * times) *
-           element_bytes_;
+    std::size_t later = 0;
+    for (const Round& next : later_rounds_)
+        later += std::reduce(next.in.counts.begin(), next.in.counts.end());
+    return later +
+           (has_blocks ? std::reduce(in_.counts.begin(), in_.counts.end()) : count_ * times) *
+               element_bytes_;
 }
 
 std::size_t PreparedCall::common_bytes() const {

@@ -16,6 +16,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,6 +33,10 @@ struct Member {
     MPI_Comm comm;
     int rank;
     int size;
+};
+
+struct FreesRequest {
+    void operator()(weft_request* request) const { weft_request_free(&request); }
 };
 
 /// A call of weft for one collective call of MPI.
@@ -63,15 +68,15 @@ class PreparedCall {
         return gather(in, out, member_.rank);
     }
     Why alltoall(const RankBlocks& in, const RankBlocks& out);
-    // Blocks for neighbors, in the order of the communicator's topology. A blocking call with the
-    // arguments of the last one needs no further preparation.
+    // Blocks for neighbors, in the order of the communicator's topology. A call with the arguments
+    // of the last one needs no further preparation, unless it is persistent.
     Why neighbor_allgather(const Elements& in, const RankBlocks& out);
     Why neighbor_alltoall(const RankBlocks& in, const RankBlocks& out);
 
     // --- executing ---
     /// Makes the call or, if `request` is not nullptr, starts it; may be called again after the end
-    /// of the call. On one rank, the call is then complete, `team` may be nullptr, and `request` is
-    /// not set.
+    /// of the call, with the same team. On one rank, the call is then complete, `team` may be
+    /// nullptr, and `request` is not set.
     [[nodiscard]] weft_status run(weft_team* team, weft_request** request = nullptr);
     /// Keeps the program's types usable until the end of this object.
     void keep_types();
@@ -84,12 +89,20 @@ class PreparedCall {
     /// blocks if each rank passes all counts, 0 if ranks only pass their own counts.
     [[nodiscard]] std::size_t common_bytes() const;
     [[nodiscard]] CallKind kind() const { return kind_; }
+    [[nodiscard]] bool is(CallKind kind, Form form) const { return kind_ == kind && form_ == form; }
     /// Returns true if the input is unchanged after run() has failed.
     [[nodiscard]] bool keeps_input() const { return keeps_input_; }
     [[nodiscard]] MPI_Comm comm() const { return member_.comm; }
     /// Returns the size of the call's memory for packed data.
     [[nodiscard]] std::size_t packed_bytes() const {
-        return in_.packed.bytes() + out_.packed.bytes();
+        std::size_t sum = in_.packed.bytes() + out_.packed.bytes();
+        for (const Round& next : later_rounds_)
+            sum += next.in.packed.bytes() + next.out.packed.bytes();
+        return sum;
+    }
+    /// Returns the bytes of the longest data for a neighbor in a round (Neighborhood::rounds()).
+    [[nodiscard]] std::size_t longest() const {
+        return in_.counts.empty() ? 0 : std::ranges::max(in_.counts);
     }
     [[nodiscard]] const void* in() const { return in_.memory; }
     [[nodiscard]] const void* out() const { return out_.memory; }
@@ -106,7 +119,9 @@ class PreparedCall {
         const Elements block{given.memory(), given.count(0), given.type(0)};
         return data.set(block, member_.size, copies, count_);
     }
-    [[nodiscard]] bool repeats(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out);
+    template <class SetIn>
+    Why set_neighbors(const RankBlocks& in, std::size_t in_blocks, const RankBlocks& out,
+                      BlockUse use, SetIn set_in);
     void keep_own_block();
     void separate_result(MPI_Count count, MPI_Datatype type);
     Why prepare_combination(const void* in, const Elements& out, MPI_Op op);
@@ -114,7 +129,16 @@ class PreparedCall {
     [[nodiscard]] bool is_alias(const void* in, const void* out, std::ptrdiff_t offset) const;
     [[nodiscard]] bool is_alias_of_block(const Elements& one, const RankBlocks& all) const;
     void separate_scattered(const void* in, const Elements& out);
+    /// Calls the function of weft for the form of the call.
+    weft_status call_weft(weft_team* team, const CallData& from, const CallData& to,
+                          weft_request** request);
     void run_alone();
+    /// Calls act(input, output) for each round.
+    template <class Act>
+    void for_each_round(Act act) {
+        act(in_, out_);
+        for (Round& next : later_rounds_) act(next.in, next.out);
+    }
 
     CallKind kind_;
     CallKind moves_as_;  ///< the collective of weft: that of kind_, or one that moves operands
@@ -123,7 +147,12 @@ class PreparedCall {
     std::shared_ptr<Neighborhood> neighbors_;
     CallData in_;
     CallData out_;
-    std::vector<std::int64_t> arguments_;  ///< see repeats(); empty: do not compare them
+    struct Round {
+        CallData in;
+        CallData out;
+    };
+    std::vector<Round> later_rounds_;      ///< of a neighbor call, after in_ and out_
+    std::vector<std::int64_t> arguments_;  ///< of the last neighbor call; empty: do not compare
     std::vector<std::int64_t> given_arguments_;
     std::size_t count_ = 0;  ///< elements of type_ in the call of weft
     weft_type type_ = WEFT_UINT8;
@@ -132,6 +161,7 @@ class PreparedCall {
     int root_ = 0;
     std::shared_ptr<const void> operation_;  ///< memory of a user operation, until the call ends
     std::unique_ptr<Combination> combination_;
+    std::unique_ptr<weft_request, FreesRequest> persistent_;  ///< made by the first start
     bool keeps_input_ = true;
     bool truncates_ = false;  ///< this rank sends itself more than it receives
     int error_ = MPI_SUCCESS;

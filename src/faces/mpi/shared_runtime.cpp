@@ -280,7 +280,10 @@ int SharedRuntime::start(weft_team* team, std::shared_ptr<PreparedCall> call,
 int SharedRuntime::complete(StartedCalls& ended) {
     for (StartedCall& one : ended) {
         const int error = one.call->finish();
-        if (one.error == nullptr) continue;
+        if (one.error == nullptr) {
+            get().drop(nullptr, std::move(one.call));
+            continue;
+        }
         if (*one.error == MPI_SUCCESS) *one.error = error;
         PMPI_Grequest_complete(one.host_request);
     }

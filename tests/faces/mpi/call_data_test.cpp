@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Goal: blocks for neighbors are copied only if weft cannot use the caller's memory.
+// Goal: blocks for neighbors are copied only if weft cannot use the caller's memory, and erroneous
+// arguments are refused each time.
 // Method: a job of one rank sets the data of calls, and counts the blocks to pack or to unpack.
 #include "faces/mpi/call_data.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
+
+#include "faces/mpi/prepared.hpp"
 
 namespace weft::mpi {
 namespace {
@@ -57,6 +60,17 @@ TEST(CallData, BlocksInAnotherOrderAreUnpacked) {
     EXPECT_EQ(data.displacements, (Sizes{0, 2 * kBytes}));
 }
 
+TEST(CallData, ARoundUsesOneBlockOfEachNeighborInPlace) {
+    Given given;
+    const BlockUse use{.receives = true, .order = BlockOrder::crossed, .round = 1};
+    const CallData data = given.set(kTorus, use);
+    EXPECT_EQ(data.memory, given.memory.data()) << "the block that arrives second is the first";
+    EXPECT_EQ(data.counts, (Sizes{kBytes, kBytes}));
+    EXPECT_EQ(data.displacements, (Sizes{0, 2 * kBytes}));
+    EXPECT_TRUE(data.packings.empty());
+    EXPECT_EQ(given.set(kTorus, {.round = 1}).memory, given.at(3));
+}
+
 TEST(CallData, BlocksWithGapsBetweenThemArePacked) {
     Given given;
     given.places = {0, 4, 8, 12};
@@ -105,6 +119,45 @@ TEST(CallData, TypesWithGapsArePacked) {
     EXPECT_EQ(given.set(Entries::of_ranks(4), {}).packings.size(), 4U);
     MPI_Type_free(&spread);
     MPI_Type_free(&given.type);
+}
+
+TEST(Neighborhood, MembersOfAGridAgreeOnRoundsForReorderedBlocks) {
+    const int one = 1;
+    MPI_Comm ring = MPI_COMM_NULL;
+    MPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring);
+    const auto neighbors = Neighborhood::of(ring);
+    const CallKind kind = CallKind::neighbor_alltoall;  // both hosts reorder its blocks
+    int exchanges = 0;
+    for (int call = 0; call < 32; ++call) exchanges += neighbors->must_agree(kind) ? 1 : 0;
+    EXPECT_EQ(exchanges, 2);
+    EXPECT_FALSE(neighbors->must_agree(CallKind::neighbor_allgather));
+    EXPECT_EQ(neighbors->rounds(kind, Form::blocking), 1);
+    neighbors->agree(true);
+    EXPECT_EQ(neighbors->rounds(kind, Form::blocking), 2);
+    EXPECT_EQ(neighbors->rounds(kind, Form::persistent), 1);
+    EXPECT_EQ(neighbors->rounds(CallKind::neighbor_allgather, Form::blocking), 1);
+    MPI_Comm_free(&ring);
+}
+
+TEST(PreparedCall, RepeatedArgumentsOfANeighborCallAreCheckedUntilTheyAreAccepted) {
+    const int one = 1;
+    MPI_Comm ring = MPI_COMM_NULL;
+    MPI_Cart_create(MPI_COMM_SELF, 1, &one, &one, 0, &ring);
+    PreparedCall call(CallKind::neighbor_alltoall, {ring, 0, 1}, Form::started,
+                      Neighborhood::of(ring));
+    std::vector<int> memory{1, 2, 0, 0};
+    const Elements in{&memory[0], 1, MPI_INT};
+    const Elements negative{&memory[2], -1, MPI_INT};
+    for (int repeated = 0; repeated < 2; ++repeated)
+        EXPECT_EQ(call.neighbor_alltoall(in, negative), Why::arguments);
+    for (int repeated = 0; repeated < 2; ++repeated) {
+        memory[0] += 2;
+        EXPECT_EQ(call.neighbor_alltoall(in, Elements{&memory[2], 1, MPI_INT}), Why::served);
+        EXPECT_EQ(call.run(nullptr), WEFT_OK);
+        EXPECT_EQ(call.finish(), MPI_SUCCESS);
+        EXPECT_EQ(memory[2] + memory[3], memory[0] + memory[1]);
+    }
+    MPI_Comm_free(&ring);
 }
 
 }  // namespace

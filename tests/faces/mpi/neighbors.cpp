@@ -4,9 +4,9 @@
 // usage: neighbors SEED CASES   (under a launcher, with the layer preloaded)
 //
 // Idea     All ranks draw the same grids and graphs, in which a rank can be a neighbor several
-//          times, or its own neighbor. Each call has a random form. A blocking call is made twice,
-//          and a persistent one is started twice. Every byte of the output must agree with the
-//          twin.
+//          times, or its own neighbor. Each call is made blocking, started and persistent, and
+//          repeated with its arguments: a persistent call is started twice. Every byte of the
+//          buffers must agree with the twin.
 #include <mpi.h>
 
 #include <cstdio>
@@ -143,24 +143,21 @@ void make(int call, Blocks& in, Blocks& out, MPI_Comm comm, bool host, Form form
     }
 }
 
-void run_case(Random& shared, Random& local, const std::vector<MPI_Datatype>& types,
-              MPI_Comm comm) {
+using Types = std::vector<MPI_Datatype>;
+
+void check(int call, Form form, int count, Random& local, const Types& types, MPI_Comm comm) {
     int sources = 0;
     int destinations = 0;
     read_degrees(comm, sources, destinations);
-    int call = draw(shared, kKinds);
-#if !defined(OPEN_MPI)  // MPICH 4.0.2 reads the counts of alltoallw as if these degrees were equal
-    if (call == 4 && comm_has_unequal_degrees(comm)) call = 3;
-#endif
-    const auto form = static_cast<Form>(draw(shared, 3));
-    const int count = draw(shared, 4) == 0 ? draw(shared, 3000) : draw(shared, 5);
-    Blocks in(destinations, count, types[static_cast<std::size_t>(draw(local, 3))], local);
-    Blocks out(sources, count, types[static_cast<std::size_t>(draw(local, 3))], local);
+    const auto kinds = static_cast<int>(types.size());
+    Blocks in(destinations, count, types[static_cast<std::size_t>(draw(local, kinds))], local);
+    Blocks out(sources, count, types[static_cast<std::size_t>(draw(local, kinds))], local);
     MPI_Request request = MPI_REQUEST_NULL;
-    if (form == Form::blocking) {  // the next call repeats this call's arguments with other data
+    if (form != Form::persistent) {  // the next call repeats this call's arguments with other data
         const auto data = in.buffers.bytes[0];
         for (char& byte : in.buffers.bytes[0]) byte = static_cast<char>(~byte);
         make(call, in, out, comm, /*host=*/false, form, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
         in.buffers.bytes[0] = data;
     }
     make(call, in, out, comm, /*host=*/false, form, &request);
@@ -178,6 +175,31 @@ void run_case(Random& shared, Random& local, const std::vector<MPI_Datatype>& ty
         std::fprintf(
             stderr, "rank %d: %s, form %d, %d elements, %d sources, %d destinations: wrong\n", rank,
             kNeighborCalls[call], static_cast<int>(form), count, sources, destinations);
+}
+
+void run_case(Random& shared, Random& local, const Types& types, MPI_Comm comm) {
+    int call = draw(shared, kKinds);
+#if !defined(OPEN_MPI)  // MPICH 4.0.2 reads the counts of alltoallw as if these degrees were equal
+    if (call == 4 && comm_has_unequal_degrees(comm)) call = 3;
+#endif
+    const auto form = static_cast<Form>(draw(shared, 3));
+    const int count = draw(shared, 4) == 0 ? draw(shared, 3000) : draw(shared, 5);
+    check(call, form, count, local, types, comm);
+}
+
+/// Makes short and long calls on a grid in which the ranks are neighbors several times. The layer
+/// makes long calls in rounds, and returns to one call when they become short.
+void run_rounds(Random& shared, Random& local, const Types& types) {
+    const int extents[2] = {size % 2 == 0 ? size / 2 : size, size % 2 == 0 ? 2 : 1};
+    const int periods[2] = {1, 1};
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Cart_create(MPI_COMM_WORLD, 2, extents, periods, 0, &comm);
+    for (const int count : {12'000, 3, 9'000}) {
+        for (int i = 0; i < 30; ++i)
+            check(draw(shared, kKinds), Form::blocking, count, local, types, comm);
+        check(3, Form::persistent, count, local, types, comm);
+    }
+    MPI_Comm_free(&comm);
 }
 
 }  // namespace
@@ -200,6 +222,7 @@ int main(int argc, char** argv) {
         for (int i = 0; i < 10; ++i) run_case(shared, local, layouts.types, comm);
         MPI_Comm_free(&comm);
     }
+    run_rounds(shared, local, {MPI_DOUBLE});
     int all_wrong = 0;
     PMPI_Allreduce(&wrong, &all_wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0 && all_wrong == 0) std::printf("%d ranks: %d cases agree\n", size, cases);
