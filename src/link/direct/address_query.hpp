@@ -16,7 +16,7 @@ namespace weft::link {
 inline constexpr std::uint64_t kPageBytes = 4096;
 
 /// A long-lived file descriptor. The program may close all descriptors, and its own files may then
-/// get their numbers. So intact() compares inode and device with those of the original file.
+/// get their numbers. So intact() checks that the inode and device have not changed.
 class KeptFile {
   public:
     KeptFile() = default;

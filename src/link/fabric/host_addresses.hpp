@@ -29,7 +29,7 @@ struct HostAddress {
 /// hardware devices, other interfaces, bridges and tunnels.
 [[nodiscard]] std::vector<HostAddress> host_addresses();
 
-/// What one rank publishes.
+/// Network of a rank's host, published for the other ranks.
 struct HostOnNetwork {
     std::uint64_t network = 0;           ///< network_identity()
     std::vector<HostAddress> addresses;  ///< host_addresses()

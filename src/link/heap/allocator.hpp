@@ -49,7 +49,7 @@ class HeapAllocator {
     /// Allocates a block at an offset that find() returned for this request.
     void take(std::uint64_t offset, HeapRequest request);
 
-    /// Frees the block that begins at the offset. Fails with Status::argument if there is none.
+    /// Frees the block that begins at the offset. Fails with Status::argument if no block does.
     base::Result<void> free(std::uint64_t offset);
 
     [[nodiscard]] HeapStatistics statistics() const;

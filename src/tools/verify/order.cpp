@@ -8,7 +8,7 @@
 namespace weft::plan {
 
 void Reads::add(const Access& read, const Order& order) {
-    // Of two reads by a lane, keeps the one that ends later. A put's read that no flush has ended
+    // Keeps the read of the lane that ends later. A put's read that no flush has ended
     // yet ends later than a read that ends with the current step.
     const auto merge = [&](Access& kept) {
         const bool ends_later = kept.kind == Access::EndKind::until_flush &&

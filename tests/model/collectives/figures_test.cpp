@@ -50,7 +50,7 @@ TEST(BlocksProof, ReduceScattersSendAllButTheOwnBlock) {
 }
 
 TEST(BlocksProof, RecursiveHalvingFoldsPairsForOtherSizes) {
-    // After the fold, p numbers are left: each of the first `folded` stands for a pair of ranks.
+    // The fold leaves p numbers: each of the first `folded` numbers a pair of ranks.
     // One half of the blocks are those of the pairs' first ranks and of half of the other numbers.
     struct Halves {
         Count p = 1, folded = 0;
