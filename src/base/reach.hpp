@@ -43,7 +43,7 @@ enum class AccessMethod : std::uint8_t {
 };
 inline constexpr int kAccessMethods = 5;
 
-/// Returns how many of the objects that Counts counts by AccessMethod peers load and store in place.
+/// Returns how many of the objects that `by_method` counts are loaded and stored in place.
 template <class Counts>
 [[nodiscard]] constexpr auto in_place(const Counts& by_method) noexcept {
     const auto count = [&](AccessMethod each) { return by_method[static_cast<std::size_t>(each)]; };

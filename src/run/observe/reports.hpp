@@ -44,8 +44,8 @@ struct RankReport {
 /// Returns nothing if the bytes are invalid.
 [[nodiscard]] std::optional<RankReport> unpacked_report(const std::string& packed);
 
-/// Checks `words`, the length of the longest text of a rank. Fails if this rank's text is longer, or
-/// if texts of that length from all ranks exceed 4 GiB.
+/// Checks `words`, the length of the longest text of a rank. Fails if this rank's text is longer,
+/// or if texts of that length from all ranks exceed 4 GiB.
 [[nodiscard]] base::Result<void> check_longest(std::uint64_t words, std::uint64_t mine, Rank ranks);
 
 /// Largest number of events of all ranks together: rank 0 holds them in memory.

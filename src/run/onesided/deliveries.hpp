@@ -2,9 +2,9 @@
 // deliveries.hpp - delivery of a rank's puts: requests after writes, flushes, fence and quiet.
 //
 // Idea     A flush is a request whose reply implies that all earlier puts to the peer have been
-//          delivered. If completion implies delivery or nothing is in flight, no flush is sent. A put
-//          that can be awaited records the number of transfers that its stream has posted to the
-//          peer; it is delivered when a flush has settled this number.
+//          delivered. No flush is sent if completion implies delivery or nothing is in flight. A
+//          put that can be awaited records the number of transfers that its stream has posted to
+//          the peer; it is delivered when a flush has settled this number.
 // Holds    See onesided.hpp. Other threads may have the turn during a wait, so each flush records
 //          which transfers it covers.
 #pragma once

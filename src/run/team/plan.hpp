@@ -125,7 +125,7 @@ struct Plan {
 [[nodiscard]] base::Failure no_operation(const Call& call, Rank rank);
 
 /// Makes a program with the given number of segments. `one_at_a_time`: segments that the algorithm
-/// spec asks for also run one after another (plan/schedule/interleave.hpp).
+/// spec asks for also run one after another (plan/schedule/program.hpp).
 using MakeProgram =
     std::function<base::Result<plan::Program>(std::uint32_t segments, bool one_at_a_time)>;
 

@@ -72,9 +72,9 @@ struct Verdict {
 /// differ; empty if there is none.
 [[nodiscard]] std::string_view differing_field(const Program& program, const Program& first);
 
-/// Returns the defect of a set of programs and its location, or an empty text. Checks what execution
-/// requires: a program for each rank, in order, equal header fields where marked "same", and valid
-/// steps in each program.
+/// Returns the defect of a set of programs and its location, or an empty text. Checks what
+/// execution requires: a program for each rank, in order, equal header fields where marked "same",
+/// and valid steps in each program.
 [[nodiscard]] std::string malformed(std::span<const Program> programs);
 
 }  // namespace weft::plan
