@@ -30,7 +30,7 @@ constexpr std::uint64_t kBytesMax = std::uint64_t{1} << 34;
 constexpr std::uint64_t kInPlaceBytesMin = std::uint64_t{16} << 10;
 
 /// A class of calls of a team, with the team's layout and the buffer of a call.
-struct Question {
+struct Query {
     const plan::Machine& machine;
     Rank size;
     const CallClass& call;
@@ -65,19 +65,19 @@ struct Question {
 };
 
 plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
-                             const collectives::AlgorithmSpec& asked, const Question& question) {
-    const plan::Machine& machine = question.machine;
-    const CallClass& call = question.call;
+                             const collectives::AlgorithmSpec& asked, const Query& query) {
+    const plan::Machine& machine = query.machine;
+    const CallClass& call = query.call;
     const collectives::Properties properties = algorithm.properties_of(asked);
     const collectives::AlgorithmSpec spec =
         machine.direct ? asked : collectives::with_local_puts(call.collective, asked);
     collectives::GenerateRequest request{
-        .size = question.size,
+        .size = query.size,
         .root = collectives::is_rooted(algorithm.collective) ? 0 : plan::kNoRank,
-        .elements = question.buffer.elements,
+        .elements = query.buffer.elements,
         .element_bytes = call.element_bytes,
         .ordered = call.ordered && properties.ordered,
-        .layout = question.layout,
+        .layout = query.layout,
         .repeats_blocks = true};
     /// State that copies of the candidate's functions share.
     struct CandidateState {
@@ -88,12 +88,12 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         bool one_at_a_time = false;
     };
     const auto state = std::make_shared<CandidateState>();
-    if (call.counted) state->counts.assign(std::size_t(question.size), call.elements);
+    if (call.counted) state->counts.assign(std::size_t(query.size), call.elements);
     request.counts = state->counts;
     request.known_shapes = &state->shapes;
     plan::Candidate candidate{.algorithm = print(asked),
                               .ordered = properties.ordered,
-                              .bit_identical = algorithm.bit_identical_on(spec, question.layout)};
+                              .bit_identical = algorithm.bit_identical_on(spec, query.layout)};
     auto generate = [=, collective = call.collective, by_stages = algorithm.generate == nullptr](
                         Rank rank) mutable -> base::Result<plan::Program> {
         request.rank = rank;
@@ -106,7 +106,7 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
     if (candidate.algorithm.find("segments=") != std::string::npos) {
         // Segments run one at a time if the put targets have no room for several (plan.cpp).
         state->first = generate(0);
-        if (state->first->ok() && !has_room(**state->first, question.bind_options())) {
+        if (state->first->ok() && !has_room(**state->first, query.bind_options())) {
             state->one_at_a_time = true;
             state->stages.reset();
             state->first = generate(0);
@@ -117,8 +117,8 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
         if (!state->first) state->first = generate(rank);
         return *state->first;
     };
-    if (question.layout.nodes() > 1)
-        candidate.banks = [program = candidate.program, buffer = question.buffer,
+    if (query.layout.nodes() > 1)
+        candidate.banks = [program = candidate.program, buffer = query.buffer,
                            bank_bytes = machine.bank_bytes] {
             return banks_of(program(0), buffer, bank_bytes);
         };
@@ -126,20 +126,20 @@ plan::Candidate candidate_of(const collectives::Algorithm& algorithm,
 }
 
 /// If ranks share no processor, a rank receives a message of a stage while peers send the next one.
-collectives::StageCost stage_of(const Question& question, const plan::PutCost& put) {
-    const plan::Machine& machine = question.machine;
-    const plan::Time send = question.issue_of(put) + question.time_of(put.byte_fs);
+collectives::StageCost stage_of(const Query& query, const plan::PutCost& put) {
+    const plan::Machine& machine = query.machine;
+    const plan::Time send = query.issue_of(put) + query.time_of(put.byte_fs);
     const plan::Time overlapped = machine.oversubscribed() ? 0 : std::min(send, put.receive);
     return {.latency = plan::latency_of(machine, put) + overlapped,
             .message = send + put.receive - overlapped + machine.reduce +
-                       question.time_of(machine.reduce_byte_fs)};
+                       query.time_of(machine.reduce_byte_fs)};
 }
 
-collectives::CandidateRequest request_of(const Question& question) {
-    const auto& [machine, size, call, layout, buffer] = question;
+collectives::CandidateRequest request_of(const Query& query) {
+    const auto& [machine, size, call, layout, buffer] = query;
     const bool even = layout.contiguous() && layout.least() == layout.most();
     const Rank per_node = !machine.node_of.empty() && even ? layout.most() : 0;
-    const bool far = !machine.node_of.empty() && per_node != size;
+    const bool far = layout.nodes() > 1;
     plan::PutCost local = machine.near;
     plan::PutCost put = far ? machine.far : machine.near;
     if (far && layout.most() > 1) {  // senders pay the difference (put_models.cpp)
@@ -152,64 +152,62 @@ collectives::CandidateRequest request_of(const Question& question) {
     const bool is_long = buffer.elements * call.element_bytes > kInPlaceBytesMin;
     const bool reduces = collectives::find_collective(call.collective)->reduces();
     const bool overlaps = far && !machine.oversubscribed() && reduces;
-    const plan::Time issue = question.issue_of(put);
+    const plan::Time issue = query.issue_of(put);
     const plan::Time latency = plan::latency_of(machine, put);
-    const plan::Time reduction = question.time_of(machine.reduce_byte_fs);
-    return {.size = size,
-            .ranks_per_node = per_node,
-            .stage = stage_of(question, put),
-            .local_stage = stage_of(question, local),
-            .latency_ps = latency,
-            .put_ps = latency + issue + put.receive + machine.reduce,
-            .buffer_ps = question.time_of(put.byte_fs + machine.reduce_byte_fs),
-            .combine_ps =
-                overlaps ? question.time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
-            .issue_ps = issue,
-            .send_bytes_ps = question.time_of(put.byte_fs),
-            .receive_ps = put.receive + (reduces ? machine.reduce + reduction : 0),
-            .layout = layout,
-            .direct = machine.direct && is_long,
-            .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
-                               question.can_deliver_directly()};
+    const plan::Time reduction = query.time_of(machine.reduce_byte_fs);
+    return {
+        .size = size,
+        .ranks_per_node = per_node,
+        .stage = stage_of(query, put),
+        .local_stage = stage_of(query, local),
+        .latency_ps = latency,
+        .put_ps = latency + issue + put.receive + machine.reduce,
+        .buffer_ps = query.time_of(put.byte_fs + machine.reduce_byte_fs),
+        .combine_ps = overlaps ? query.time_of(machine.reduce_byte_fs + machine.unpack_byte_fs) : 0,
+        .issue_ps = issue,
+        .send_bytes_ps = query.time_of(put.byte_fs),
+        .receive_ps = put.receive + (reduces ? machine.reduce + reduction : 0),
+        .layout = layout,
+        .direct = machine.direct && is_long,
+        .direct_delivery = far && is_long && !call.counted && machine.direct_delivery &&
+                           query.can_deliver_directly()};
 }
 
-std::vector<collectives::AlgorithmSpec> specs_for(const Question& question) {
-    return collectives::candidate_specs(question.call.collective, request_of(question));
+std::vector<collectives::AlgorithmSpec> specs_for(const Query& query) {
+    return collectives::candidate_specs(query.call.collective, request_of(query));
 }
 
 /// Returns false if the spec asks for direct delivery but the call cannot use it: if payloads that
 /// are not delivered directly exceed their put targets, all payloads use put targets (plan.cpp).
-bool delivers_as_asked(const Question& question, const collectives::AlgorithmSpec& spec,
+bool delivers_as_asked(const Query& query, const collectives::AlgorithmSpec& spec,
                        const plan::Candidate& candidate) {
     if (!collectives::delivers_directly(spec)) return true;
     const auto program = candidate.program(0);
-    return !program.ok() || fits_as_a_whole(*program, question.bind_options());
+    return !program.ok() || fits_as_a_whole(*program, query.bind_options());
 }
 
 base::Result<std::vector<plan::Candidate>> candidates_of(
-    const Question& question, const std::vector<collectives::AlgorithmSpec>& specs) {
+    const Query& query, const std::vector<collectives::AlgorithmSpec>& specs) {
     std::vector<plan::Candidate> candidates;
     for (const collectives::AlgorithmSpec& spec : specs) {
-        const auto algorithm =
-            WEFT_TRY(collectives::find_algorithm(question.call.collective, spec));
-        if (!question.is_served_by(algorithm->properties)) continue;
-        if (collectives::repeats_plain_name(*algorithm, spec,
-                                            {.elements = question.buffer.elements,
-                                             .element_bytes = question.buffer.element_bytes}))
+        const auto algorithm = WEFT_TRY(collectives::find_algorithm(query.call.collective, spec));
+        if (!query.is_served_by(algorithm->properties)) continue;
+        if (collectives::repeats_plain_name(
+                *algorithm, spec,
+                {.elements = query.buffer.elements, .element_bytes = query.buffer.element_bytes}))
             continue;
-        plan::Candidate candidate = candidate_of(*algorithm, spec, question);
-        if (delivers_as_asked(question, spec, candidate))
-            candidates.push_back(std::move(candidate));
+        plan::Candidate candidate = candidate_of(*algorithm, spec, query);
+        if (delivers_as_asked(query, spec, candidate)) candidates.push_back(std::move(candidate));
     }
     return candidates;
 }
 
-base::Result<plan::Choice> rank_specs(const Question& question,
+base::Result<plan::Choice> rank_specs(const Query& query,
                                       const std::vector<collectives::AlgorithmSpec>& specs,
                                       plan::Scope scope) {
-    const auto candidates = WEFT_TRY(candidates_of(question, specs));
-    return plan::select(question.machine, question.size, candidates, question.buffer,
-                        question.call.needs(), scope);
+    const auto candidates = WEFT_TRY(candidates_of(query, specs));
+    return plan::select(query.machine, query.size, candidates, query.buffer, query.call.needs(),
+                        scope);
 }
 
 struct MeasuredChoice {
@@ -218,14 +216,14 @@ struct MeasuredChoice {
 };
 
 /// Returns a measured choice that fits this team and call, or nothing.
-std::optional<MeasuredChoice> measured_choice(const Question& question, const plan::Tuning* tuning,
+std::optional<MeasuredChoice> measured_choice(const Query& query, const plan::Tuning* tuning,
                                               std::string_view provider) {
-    const CallClass& call = question.call;
+    const CallClass& call = query.call;
     if (tuning == nullptr || tuning->choices().empty() || !call.preference.is_usual()) return {};
-    const bool far = question.layout.nodes() > 1;
+    const bool far = query.layout.nodes() > 1;
     const plan::TunedChoice* const tuned =
         tuning->find({.collective = std::string(call.collective),
-                      .layout = plan::layout_text(question.machine.node_of, question.size),
+                      .layout = plan::layout_text(query.machine.node_of, query.size),
                       .provider = far ? std::string(provider) : "none",
                       .same_bits = call.bit_identical},
                      call.bytes());
@@ -236,10 +234,9 @@ std::optional<MeasuredChoice> measured_choice(const Question& question, const pl
     const auto algorithm = collectives::find_algorithm(call.collective, *spec);
     if (!algorithm) return {};
     const collectives::Properties properties = (*algorithm)->properties_of(*spec);
-    if (!question.is_served_by(properties) ||
-        (properties.direct && !question.can_deliver_directly()))
+    if (!query.is_served_by(properties) || (properties.direct && !query.can_deliver_directly()))
         return {};
-    const auto candidate = candidate_of(**algorithm, *spec, question);
+    const auto candidate = candidate_of(**algorithm, *spec, query);
     if ((call.ordered && !candidate.ordered) || (call.bit_identical && !candidate.bit_identical) ||
         !candidate.program(0))
         return {};
@@ -251,8 +248,8 @@ std::optional<MeasuredChoice> measured_choice(const Question& question, const pl
 
 /// Returns a key for NodeChoices. It omits facts that are equal for all teams of a job: the other
 /// costs of the machine, measured choices and the provider.
-std::string key_of(const Question& question) {
-    const auto& [machine, size, call, layout, buffer] = question;
+std::string key_of(const Query& query) {
+    const auto& [machine, size, call, layout, buffer] = query;
     return fmt::format("{} {} {} {} {}{}{} {} {}", size, call.collective, call.elements,
                        call.element_bytes, call.ordered, call.bit_identical, call.counted,
                        machine.direct, fmt::join(machine.node_of, ","));
@@ -284,8 +281,8 @@ plan::BufferSize buffer_of(Rank size, const CallClass& call) {
 
 base::Result<std::vector<plan::Candidate>> candidates_for(const plan::Machine& machine, Rank size,
                                                           const CallClass& call) {
-    const Question question{machine, size, call};
-    return candidates_of(question, specs_for(question));
+    const Query query{machine, size, call};
+    return candidates_of(query, specs_for(query));
 }
 
 base::Result<plan::Candidate> candidate_for(const plan::Machine& machine, Rank size,
@@ -355,9 +352,9 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
                                            const CallClass& given, const plan::Tuning& tuning,
                                            std::string_view provider) {
     const CallClass call = rounded(given);
-    const Question question{machine, size, call};
-    const auto specs = specs_for(question);
-    auto choice = WEFT_TRY(rank_specs(question, specs, plan::Scope::all));
+    const Query query{machine, size, call};
+    const auto specs = specs_for(query);
+    auto choice = WEFT_TRY(rank_specs(query, specs, plan::Scope::all));
     const bool fewer = given.elements < call.elements;
     if (fewer) {  // the choice of the class, with the times of this call
         auto exact = WEFT_TRY(rank_specs({machine, size, given}, specs, plan::Scope::all));
@@ -366,7 +363,7 @@ base::Result<plan::Choice> rank_algorithms(const plan::Machine& machine, Rank si
         const bool serves_both = exact.chosen < exact.candidates.size();
         if (serves_both) choice = std::move(exact);
     }
-    if (const auto measured = measured_choice(question, &tuning, provider)) {
+    if (const auto measured = measured_choice(query, &tuning, provider)) {
         const std::string by_model = choice.algorithm();
         const ChosenAlgorithm& algorithm = measured->algorithm;
         WEFT_TRY(also_rank(choice, algorithm.spec, machine, size, fewer ? given : call));
@@ -418,15 +415,15 @@ base::Result<void> check_algorithm(Collective collective, const ChosenAlgorithm&
 }
 
 base::Result<ChosenAlgorithm> choose_algorithm(const PlanContext& context, const CallClass& call) {
-    const Question question{context.machine, context.size, call};
-    if (auto measured = measured_choice(question, context.tuning, context.provider))
+    const Query query{context.machine, context.size, call};
+    if (auto measured = measured_choice(query, context.tuning, context.provider))
         return std::move(measured->algorithm);
     const auto predict = [&]() -> base::Result<ChoiceText> {
-        const auto specs = specs_for(question);
-        const auto choice = WEFT_TRY(rank_specs(question, specs, plan::Scope::chosen));
+        const auto specs = specs_for(query);
+        const auto choice = WEFT_TRY(rank_specs(query, specs, plan::Scope::chosen));
         return ChoiceText{choice.algorithm(), choice.reason};
     };
-    auto predicted = WEFT_TRY(context.choices.get(key_of(question), predict));
+    auto predicted = WEFT_TRY(context.choices.get(key_of(query), predict));
     return parse_algorithm(predicted.algorithm, std::move(predicted.reason));
 }
 
