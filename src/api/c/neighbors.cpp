@@ -37,9 +37,12 @@ Result<std::vector<Rank>> ranks_of(const int* ranks, int count, const char* name
 /// Sets *out to a handle of the team and of the object that make_for(team) returns.
 template <class Handle, class Make>
 weft_status create(const char* function, weft_team* team, Handle** out, Make make_for) noexcept {
-    if (out != nullptr) *out = nullptr;
-    return return_value(function, team, out, [&](const TeamHandle& found) -> Result<Handle*> {
-        return new Handle{team, WEFT_TRY(make_for(*found.team))};
+    return guarded(function, [&]() -> Result<void> {
+        if (out == nullptr) return fail(Status::argument, "out is NULL");
+        *out = nullptr;
+        const auto found = WEFT_TRY(find(team));
+        *out = new Handle{team, WEFT_TRY(make_for(*found.team))};
+        return Done{};
     });
 }
 
